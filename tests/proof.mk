@@ -62,7 +62,7 @@ MODEL := content disk operations state test_model
 MODEL_HEADERS := $(wildcard tests/model/*.h)
 
 build/tests/model/test_model: $(MODEL:%=tests/model/%.c) ext/core/entries.c
-build/tests/model/test_rows: tests/model/test_rows.c tests/model/disk.c ext/core/row_cell.c ext/core/key.c
+build/tests/model/test_rows: tests/model/test_rows.c tests/model/disk.c ext/core/key.c
 build/tests/model/test_model build/tests/model/test_rows: $(MODEL_HEADERS) build/libcounter.a
 	@mkdir -p $(@D)
 	$(TELL) CC $@

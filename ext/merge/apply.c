@@ -420,6 +420,8 @@ static void apply_column(ctr_apply *apply, const ctr_change *change, ctr_file *f
     unsigned nth = apply->conn->ended;
     const ctr_told_column *told = &change->told.column;
     const char *name = name_of_told(apply->conn, told);
+    if (!told->kind->stored) /* only a replicated table has regular columns */
+        ctr_kinds_check_life(apply->conn, &apply->merge.shape, change->table, true);
     if (name && told->kind->stored) check_spelling(apply, name);
     if (ctr_rc(apply->conn) != SQLITE_OK || !is_told_ahead(apply, told)) return;
     if (told->kind->stored)

@@ -357,15 +357,16 @@ static void measure_rows(FILE *plot)
 /* A file with `shards` shards in each cell: those of others, and its own. */
 static void create_shards(const pair *files, int shards)
 {
-    char others[512];
+    char others[640];
     sqlite3 *db = create(files->name, COUNTER, files->rows, ANOTHER);
     snprintf(others, sizeof others,
              "CREATE TEMP TABLE names AS SELECT k FROM counted;"
              " WITH RECURSIVE i(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM i WHERE i < %d)"
-             " INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq,"
-             " source) SELECT 'counted', counter_key(k), 'n', 1,"
-             " (SELECT counter_collect(randomblob(16), 1000 + i, i) FROM i), 1,"
-             " '7529cd67-394b-3247-8020-f2a7272fc8d9' FROM names",
+             " INSERT INTO counter_changes(table_name, key, change, seq, source)"
+             " SELECT 'counted', counter_key(k), (SELECT counter_change_of('{\"tells\":\"row\","
+             "\"columns\":[{\"name\":\"n\",\"kind\":\"counter\",\"generation\":1,\"cell\":' ||"
+             " counter_json(counter_collect(randomblob(16), 1000 + i, i)) || '}]}') FROM i),"
+             " 1, '7529cd67-394b-3247-8020-f2a7272fc8d9' FROM names",
              shards - 1);
     if (shards > 1) run(db, others);
     close_db(db);

@@ -291,8 +291,8 @@ static const char SEEN[] =
     " (SELECT key, column_name, json_extract(counter_json(cell), '$.life') || ':' ||"
     "  ifnull(counter_value(cell), '') AS said FROM counter_cells('t')) ON key = json_array(k)"
     " GROUP BY k ORDER BY k; SELECT k, a, b FROM t ORDER BY k;"
-    "SELECT CAST(substr(key, 4) AS TEXT), unicode(CAST(substr(cell, 2, 1) AS TEXT))"
-    " FROM counter_changes(0) WHERE table_name = 'r' AND column_name = '' ORDER BY 1;"
+    "SELECT CAST(substr(f.key, 4) AS TEXT), c.life FROM counter_changes(0) AS f,"
+    " counter_change(f.change) AS c WHERE f.table_name = 'r' AND c.kind = 'row' ORDER BY 1;"
     "SELECT k, name, price, n FROM r ORDER BY k";
 
 static bool see(world *w, int file, char text[MODEL_TEXT])

@@ -74,9 +74,11 @@ static const char *const WRITES[] = {
     "INSERT INTO v(v) VALUES ('add column errors')",
     "INSERT INTO v(v) VALUES ('drop column m')",
     "INSERT INTO v(v) VALUES ('integrity-check')",
-    "INSERT INTO counter_changes SELECT 'v', counter_key('x'), 'n', 1, counter_inc(NULL, 1, "
-    "zeroblob(16)), 1, "
-    "'00000000-0000-0000-0000-000000000000'",
+    "INSERT INTO counter_changes SELECT 'v', counter_key('x'), "
+    "counter_change_of('{\"tells\":\"row\","
+    "\"columns\":[{\"name\":\"n\",\"kind\":\"counter\",\"generation\":1,\"cell\":' ||"
+    " counter_json(counter_inc(NULL, 1, zeroblob(16))) || '}]}'), 1,"
+    " '00000000-0000-0000-0000-000000000000'",
     "UPDATE o SET n = counter_inc(n)",
     "UPDATE o SET n = counter_inc(n, 5, counter_id())",
     "INSERT INTO o VALUES ('y', counter_inc(NULL))",

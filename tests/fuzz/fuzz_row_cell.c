@@ -1,22 +1,17 @@
 /* fuzz_row_cell.c - any bytes as row cells: what opens is written again by the same bytes, and two
  * of them join to one, whichever is first.
  *
- *     byte 0     0: as stored in a file, by the numbers of columns; 1: as in a feed, by names
- *     byte 1     the size of the first of two row cells; the second is the rest
+ *     byte 0     the size of the first of two row cells, as stored in a file; the second is the rest
  *
- * The writers 1 ... 200 are known. A stored cell is read with the fewest columns that it names, and
- * again with all COLUMNS.
+ * The writers 1 ... 200 are known. A cell is read with the fewest columns that it names, and again
+ * with all COLUMNS.
  */
 #include "core/core.h"
 #include "fuzz.h"
 
 enum { COLUMNS = 12, WRITERS = 200 };
 
-/* A row cell and, if it is from a feed, the names of its columns. */
-typedef struct row {
-    ctr_row_cell cell;
-    ctr_row_column *names;
-} row;
+static const int SAME[COLUMNS] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
 
 static uint64_t number_of(void *unused, const uint8_t id[CTR_ID_SIZE])
 {
@@ -34,29 +29,19 @@ static const uint8_t *id_of(void *unused, uint64_t number)
 
 static const ctr_writer_map MAP = {number_of, id_of, NULL};
 
-static row make_row(int columns)
+static ctr_row_cell make_cell(int columns)
 {
-    row made = {.cell = {.n = columns}};
-    made.cell.columns = fuzz_room((size_t)columns, sizeof *made.cell.columns);
-    made.names = fuzz_room((size_t)columns, sizeof *made.names);
+    ctr_row_cell made = {.n = columns};
+    made.columns = fuzz_room((size_t)columns, sizeof *made.columns);
     return made;
 }
 
-static row copy_row(const row *from)
+static ctr_row_cell copy_cell(const ctr_row_cell *from)
 {
-    row to = make_row(from->cell.n);
-    ctr_column_stamp *columns = to.cell.columns;
-    memcpy(columns, from->cell.columns, (size_t)from->cell.n * sizeof *columns);
-    memcpy(to.names, from->names, (size_t)from->cell.n * sizeof *to.names);
-    to.cell = from->cell;
-    to.cell.columns = columns;
+    ctr_row_cell to = *from;
+    to.columns = fuzz_room((size_t)to.n, sizeof *to.columns);
+    memcpy(to.columns, from->columns, (size_t)to.n * sizeof *to.columns);
     return to;
-}
-
-static void free_row(row *gone)
-{
-    free(gone->cell.columns);
-    free(gone->names);
 }
 
 static bool same_stamp(const ctr_stamp *a, const ctr_stamp *b)
@@ -80,175 +65,120 @@ static bool same_cell(const ctr_row_cell *a, const ctr_row_cell *b)
 /* What is written is within its bound, and comes back. */
 static void check_written(const ctr_row_cell *cell)
 {
-    row back = make_row(cell->n);
+    ctr_row_cell back = make_cell(cell->n);
     uint8_t *out = fuzz_room(ctr_row_cell_room(cell->n), 1);
     size_t size = ctr_row_cell_write(cell, &MAP, out);
     uint8_t *exact = fuzz_copy(out, size);
-    fuzz_assert(ctr_row_cell_read(&back.cell, &MAP, exact, size) == CTR_OK);
-    fuzz_assert(same_cell(&back.cell, cell));
+    fuzz_assert(ctr_row_cell_read(&back, &MAP, exact, size) == CTR_OK);
+    fuzz_assert(same_cell(&back, cell));
     free(exact);
     free(out);
-    free_row(&back);
+    free(back.columns);
 }
 
-static bool read_stored(row *to, const uint8_t *bytes, size_t size)
+static bool read_stored(ctr_row_cell *to, const uint8_t *bytes, size_t size)
 {
-    bool good = ctr_row_cell_read(&to->cell, &MAP, bytes, size) == CTR_OK;
+    bool good = ctr_row_cell_read(to, &MAP, bytes, size) == CTR_OK;
     for (int fewest = 0; good && fewest <= COLUMNS; fewest++) {
-        row least = make_row(fewest);
-        good = ctr_row_cell_read(&least.cell, &MAP, bytes, size) != CTR_OK;
+        ctr_row_cell least = make_cell(fewest);
+        good = ctr_row_cell_read(&least, &MAP, bytes, size) != CTR_OK;
         uint8_t *out = fuzz_room(ctr_row_cell_room(fewest), 1);
-        if (!good)
-            fuzz_assert(fuzz_same(out, ctr_row_cell_write(&least.cell, &MAP, out), bytes, size));
-        for (int i = fewest; !good && i < COLUMNS && ctr_row_cell_is_live(&to->cell); i++)
-            fuzz_assert(!ctr_row_cell_stamp(&to->cell, i));
+        if (!good) fuzz_assert(fuzz_same(out, ctr_row_cell_write(&least, &MAP, out), bytes, size));
+        for (int i = fewest; !good && i < COLUMNS && ctr_row_cell_is_live(to); i++)
+            fuzz_assert(!ctr_row_cell_stamp(to, i));
         free(out);
-        free_row(&least);
+        free(least.columns);
         if (!good) return true;
     }
     return false;
 }
 
-static void write_image_again(const ctr_row_image *image, const row *of, const uint8_t *bytes,
-                              size_t size)
-{
-    size_t room = CTR_ROW_HEADER_MAX + size, values = (size_t)(image->end - image->values);
-    for (int i = 0; i < of->cell.n; i++) room += CTR_ROW_COLUMN_MAX + of->names[i].size;
-    uint8_t *out = fuzz_room(room, 1);
-    uint8_t *end = ctr_row_cell_begin(out, image->life, &image->row, (uint64_t)image->n);
-    for (int i = 0; i < of->cell.n; i++) end = ctr_row_cell_put(end, &of->names[i]);
-    if (values > 0) memcpy(end, image->values, values);
-    fuzz_assert(fuzz_same(out, (size_t)(end - out) + values, bytes, size));
-    free(out);
-}
-
-static bool read_image(row *to, const uint8_t *bytes, size_t size)
-{
-    ctr_row_image image, walk;
-    if (ctr_row_cell_open(&image, bytes, size) != CTR_OK) return false;
-    free_row(to);
-    *to = make_row(image.n);
-    to->cell.life = image.life;
-    to->cell.row = image.row;
-    int n = 0;
-    for (walk = image; n < image.n && ctr_row_cell_next(&walk, &to->names[n]); n++)
-        to->cell.columns[n] = to->names[n].stamp;
-    fuzz_assert(n == image.n && (n == 0 || ctr_row_cell_is_live(&to->cell)));
-    write_image_again(&image, to, bytes, size);
-    return true;
-}
-
 /* A write wins over what it replaces, wherever that comes from; the next life over all. */
-static void check_changes(const row *before)
+static void check_changes(const ctr_row_cell *before)
 {
-    bool *all = fuzz_room((size_t)before->cell.n, 1), *taken = fuzz_room((size_t)before->cell.n, 1);
-    int *map = fuzz_room((size_t)before->cell.n, sizeof *map);
-    row now = copy_row(before);
-    for (int i = 0; i < now.cell.n; i++) all[i] = i % 2, map[i] = i;
-    ctr_stamp stamp = {.number = ctr_row_cell_highest(&now.cell), .id = {9}};
-    fuzz_assert(ctr_row_cell_highest_of(&now.cell, all) <= stamp.number);
+    bool *all = fuzz_room((size_t)before->n, 1), *taken = fuzz_room((size_t)before->n, 1);
+    ctr_row_cell now = copy_cell(before);
+    for (int i = 0; i < now.n; i++) all[i] = i % 2;
+    ctr_stamp stamp = {.number = ctr_row_cell_highest(&now), .id = {9}};
+    fuzz_assert(ctr_row_cell_highest_of(&now, all) <= stamp.number);
     if (stamp.number < INT64_MAX) stamp.number++;
-    if (ctr_row_cell_is_live(&now.cell) && stamp.number <= CTR_STAMP_MAX) {
-        ctr_row_cell_set(&now.cell, all, &stamp);
-        row written = copy_row(&now);
-        fuzz_assert(ctr_row_cell_join(&now.cell, &before->cell, map, taken) == CTR_ROW_MERGES);
-        fuzz_assert(same_cell(&now.cell, &written.cell));
-        free_row(&written);
+    if (ctr_row_cell_is_live(&now) && stamp.number <= CTR_STAMP_MAX) {
+        ctr_row_cell_set(&now, all, &stamp);
+        ctr_row_cell written = copy_cell(&now);
+        fuzz_assert(ctr_row_cell_join(&now, before, SAME, taken) == CTR_ROW_MERGES);
+        fuzz_assert(same_cell(&now, &written));
+        free(written.columns);
     }
-    uint32_t life = now.cell.life;
-    if (ctr_row_cell_is_live(&now.cell) && ctr_row_cell_delete(&now.cell) == CTR_OK)
-        fuzz_assert(now.cell.life == life + 1 && ctr_row_cell_highest(&now.cell) == 0);
-    if (ctr_row_cell_insert(&now.cell, &stamp) == CTR_OK) {
-        fuzz_assert(ctr_row_cell_is_live(&now.cell) && now.cell.life >= life);
-        row written = copy_row(&now);
-        if (now.cell.life > life) {
-            fuzz_assert(ctr_row_cell_join(&now.cell, &before->cell, map, taken) == CTR_ROW_STAYS);
-            fuzz_assert(same_cell(&now.cell, &written.cell));
+    uint32_t life = now.life;
+    if (ctr_row_cell_is_live(&now) && ctr_row_cell_delete(&now) == CTR_OK)
+        fuzz_assert(now.life == life + 1 && ctr_row_cell_highest(&now) == 0);
+    if (ctr_row_cell_insert(&now, &stamp) == CTR_OK) {
+        fuzz_assert(ctr_row_cell_is_live(&now) && now.life >= life);
+        ctr_row_cell written = copy_cell(&now);
+        if (now.life > life) {
+            fuzz_assert(ctr_row_cell_join(&now, before, SAME, taken) == CTR_ROW_STAYS);
+            fuzz_assert(same_cell(&now, &written));
         }
-        free_row(&written);
+        free(written.columns);
     }
-    free_row(&now);
-    free(map);
+    free(now.columns);
     free(taken);
     free(all);
 }
 
 /* ---- two cells ------------------------------------------------------------------------------- */
 
-/* For each column of `a` the one of `b` with its number or, in a feed, its name; else -1. */
-static int *map_columns(const row *a, const row *b, bool by_name)
+static ctr_row_cell join(const ctr_row_cell *a, const ctr_row_cell *b)
 {
-    int *map = fuzz_room((size_t)a->cell.n, sizeof *map);
-    for (int i = 0; i < a->cell.n; i++) {
-        map[i] = by_name ? -1 : i;
-        for (int k = 0; by_name && k < b->cell.n; k++)
-            if (fuzz_same(a->names[i].name, a->names[i].size, b->names[k].name, b->names[k].size))
-                map[i] = k;
-    }
-    return map;
-}
-
-static row join(const row *a, const row *b, bool by_name)
-{
-    row both = copy_row(a);
-    bool *taken = fuzz_room((size_t)a->cell.n, 1);
-    int *map = map_columns(a, b, by_name);
-    ctr_row_outcome outcome = ctr_row_cell_join(&both.cell, &b->cell, map, taken);
-    bool live = ctr_row_cell_is_live(&both.cell), same_life = a->cell.life == both.cell.life;
-    fuzz_assert((outcome == CTR_ROW_REPLACED) == (b->cell.life > a->cell.life));
-    fuzz_assert((outcome == CTR_ROW_MERGES) == (a->cell.life == b->cell.life && live));
-    for (int i = 0; i < a->cell.n; i++) {
-        const ctr_stamp *now = live ? ctr_row_cell_stamp(&both.cell, i) : NULL;
-        const ctr_stamp *here = live && same_life ? ctr_row_cell_stamp(&a->cell, i) : NULL;
+    ctr_row_cell both = copy_cell(a);
+    bool *taken = fuzz_room((size_t)a->n, 1);
+    ctr_row_outcome outcome = ctr_row_cell_join(&both, b, SAME, taken);
+    bool live = ctr_row_cell_is_live(&both), same_life = a->life == both.life;
+    fuzz_assert((outcome == CTR_ROW_REPLACED) == (b->life > a->life));
+    fuzz_assert((outcome == CTR_ROW_MERGES) == (a->life == b->life && live));
+    for (int i = 0; i < a->n; i++) {
+        const ctr_stamp *now = live ? ctr_row_cell_stamp(&both, i) : NULL;
+        const ctr_stamp *here = live && same_life ? ctr_row_cell_stamp(a, i) : NULL;
         fuzz_assert(taken[i] == (now && !same_stamp(now, here)));
         fuzz_assert(!here || (now && !ctr_row_cell_beats(here, now)));
     }
-    free(map);
     free(taken);
     return both;
 }
 
-static void check_pair(const row *a, const row *b, bool by_name)
+static void check_pair(const ctr_row_cell *a, const ctr_row_cell *b)
 {
-    row ab = join(a, b, by_name), ba = join(b, a, by_name);
-    int *map = map_columns(&ab, &ba, by_name);
-    fuzz_assert(ab.cell.life == ba.cell.life);
-    fuzz_assert(same_stamp(&ab.cell.row, &ba.cell.row));
-    for (int i = 0; i < ab.cell.n && ctr_row_cell_is_live(&ab.cell); i++)
-        if (map[i] >= 0)
-            fuzz_assert(
-                same_stamp(ctr_row_cell_stamp(&ab.cell, i), ctr_row_cell_stamp(&ba.cell, map[i])));
-    row again = join(&ab, b, by_name), back = join(&ab, a, by_name);
-    fuzz_assert(same_cell(&again.cell, &ab.cell));
-    fuzz_assert(same_cell(&back.cell, &ab.cell));
-    if (!by_name) check_written(&ab.cell);
-    free(map);
-    free_row(&back);
-    free_row(&again);
-    free_row(&ba);
-    free_row(&ab);
+    ctr_row_cell ab = join(a, b), ba = join(b, a);
+    fuzz_assert(same_cell(&ab, &ba));
+    ctr_row_cell again = join(&ab, b), back = join(&ab, a);
+    fuzz_assert(same_cell(&again, &ab));
+    fuzz_assert(same_cell(&back, &ab));
+    check_written(&ab);
+    free(back.columns);
+    free(again.columns);
+    free(ba.columns);
+    free(ab.columns);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (size < 2) return 0;
-    bool by_name = data[0] & 1;
-    size_t sizes[2] = {data[1] < size - 1 ? data[1] : size - 2, 0};
-    sizes[1] = size - 2 - sizes[0];
-    const uint8_t *at = data + 2;
+    if (size < 1) return 0;
+    size_t sizes[2] = {data[0] < size ? data[0] : size - 1, 0};
+    sizes[1] = size - 1 - sizes[0];
+    const uint8_t *at = data + 1;
     uint8_t *bytes[2];
-    row rows[2];
+    ctr_row_cell cells[2];
     bool opens[2];
     for (int i = 0; i < 2; at += sizes[i], i++) {
         bytes[i] = fuzz_copy(at, sizes[i]);
-        rows[i] = make_row(COLUMNS);
-        opens[i] = (by_name ? read_image : read_stored)(&rows[i], bytes[i], sizes[i]);
-        if (opens[i] && !by_name) check_written(&rows[i].cell);
-        if (opens[i]) check_changes(&rows[i]);
+        cells[i] = make_cell(COLUMNS);
+        opens[i] = read_stored(&cells[i], bytes[i], sizes[i]);
+        if (opens[i]) check_written(&cells[i]);
+        if (opens[i]) check_changes(&cells[i]);
     }
-    if (opens[0] && opens[1]) check_pair(&rows[0], &rows[1], by_name);
+    if (opens[0] && opens[1]) check_pair(&cells[0], &cells[1]);
     for (int i = 0; i < 2; i++) {
-        free_row(&rows[i]);
+        free(cells[i].columns);
         free(bytes[i]);
     }
     return 0;

@@ -155,25 +155,20 @@ static void run_all(struct connection *in, const char *sql)
 
 /* ---- what a file shows ----------------------------------------------------------------------- */
 
-/* The row cell of the feed; its columns are sorted by name. */
+/* The parts of the row in the feed, if there is one: first the row itself, then its regular columns
+ * in the order of their names. */
 static bool read_fed(sqlite3_stmt *fed, row *to)
 {
-    ctr_row_image image;
-    ctr_row_column column;
-    ctr_key_value value;
-    size_t at = 0;
-    const uint8_t *cell = sqlite3_column_blob(fed, 0);
-    if (ctr_row_cell_open(&image, cell, (size_t)sqlite3_column_bytes(fed, 0))) return false;
-    to->life = image.life;
-    if (lives(to) && image.n != REGULAR) return false;
-    for (int i = 0; ctr_row_cell_next(&image, &column); i++) {
-        size_t size = (size_t)(image.end - image.values);
-        if (column.stamp.kind == CTR_STAMP_NONE) return false;
-        to->stamps[i] = column.stamp.kind == CTR_STAMP_OWN ? column.stamp.own : image.row;
-        if (!ctr_key_next(image.values, size, &at, &value)) return false;
-        to->values[i] = value.integer;
+    int n = 0;
+    if (sqlite3_step(fed) == SQLITE_ROW) to->life = (uint32_t)sqlite3_column_int64(fed, 0);
+    for (; sqlite3_step(fed) == SQLITE_ROW; n++) {
+        const char *writer = (const char *)sqlite3_column_text(fed, 2);
+        if (n == REGULAR || !writer) break;
+        if (!ctr_id_from_text(writer, strlen(writer), to->stamps[n].id)) break;
+        to->stamps[n].number = sqlite3_column_int64(fed, 1);
+        to->values[n] = sqlite3_column_int64(fed, 3);
     }
-    return true;
+    return sqlite3_reset(fed) == SQLITE_OK && n == (lives(to) ? REGULAR : 0);
 }
 
 /* The first number of the row of a statement; none: 0. */
@@ -187,9 +182,8 @@ static int64_t number_of(sqlite3_stmt *statement)
 /* NULL, or a sentence. */
 static const char *read_row(struct connection *in, seen *to)
 {
-    bool good = true;
     memset(to, 0, sizeof *to);
-    if (sqlite3_step(in->fed) == SQLITE_ROW) good = read_fed(in->fed, &to->merged);
+    bool good = read_fed(in->fed, &to->merged);
     if (sqlite3_step(in->shown) == SQLITE_ROW) {
         to->there = true;
         for (int i = 0; i < REGULAR; i++) to->values[i] = sqlite3_column_int64(in->shown, i);
@@ -197,7 +191,7 @@ static const char *read_row(struct connection *in, seen *to)
     }
     to->merged.counts = (uint32_t)number_of(in->counted);
     to->listed = number_of(in->listed) > 0;
-    good = good && sqlite3_reset(in->fed) == SQLITE_OK && sqlite3_reset(in->shown) == SQLITE_OK;
+    good = good && sqlite3_reset(in->shown) == SQLITE_OK;
     if (!good) return "its feed cannot be read";
     int rc = sqlite3_step(in->check);
     sqlite3_reset(in->check);
@@ -256,8 +250,8 @@ static void open_connection(int file)
     for (operation_kind kind = INSERT; kind <= FULL; kind++)
         in->statements[kind] = prepared(in, SQL[kind]);
     in->shown = prepared(in, "SELECT name, price, n FROM r");
-    in->fed = prepared(in, "SELECT cell FROM counter_changes(0)"
-                           " WHERE table_name = 'r' AND column_name = ''");
+    in->fed = prepared(in, "SELECT c.life, c.stamp, c.writer, c.value FROM counter_changes(0) AS f,"
+                           " counter_change(f.change) AS c WHERE c.kind <> 'counter'");
     in->counted = prepared(in, "SELECT n FROM r_counters");
     in->listed = prepared(in, "SELECT count(*) FROM counter_tracked WHERE row_key IS NOT NULL");
     in->check = prepared(in, "INSERT INTO r_counters(r_counters) VALUES ('integrity-check')");

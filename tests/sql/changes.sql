@@ -1,9 +1,9 @@
 -- counter_changes, counter_key, counter_mark, counter_seen, digests, and pulls of what is new.
 
--- # a-row-of-the-feed-is-a-cell-with-its-key
+-- # a-row-of-the-feed-is-a-change-of-a-row-with-its-counters
 CREATE VIRTUAL TABLE v USING counter(path TEXT, hour INTEGER, hits COUNTER, bytes COUNTER, PRIMARY KEY(path, hour));
 INSERT INTO v VALUES('/', 12, 1, NULL), ('/a', 13, 2, 3);
-SELECT table_name, counter_key_json(key), column_name, generation, counter_value(cell) FROM counter_changes(0) ORDER BY 2, 3;
+SELECT table_name, counter_key_json(key), column_name, generation, counter_value(cell) FROM counter_changes(0) AS f, counter_change(f.change) AS c ORDER BY 2, 3;
 --= v|["/",12]|hits|1|1
 --= v|["/a",13]|bytes|1|3
 --= v|["/a",13]|hits|1|2
@@ -17,11 +17,11 @@ CREATE TEMP TABLE mark AS SELECT max(upto) AS upto FROM counter_changes(0);
 SELECT count(*) FROM mark, counter_changes(mark.upto);
 --= 0
 INSERT INTO v VALUES('new', 1), ('both', 1);
-SELECT counter_key_json(key), counter_value(cell), seq >= mark.upto FROM mark, counter_changes(mark.upto) ORDER BY 1;
+SELECT counter_key_json(key), counter_value(cell), seq >= mark.upto FROM mark, counter_changes(mark.upto) AS f, counter_change(f.change) AS c ORDER BY 1;
 --= ["both"]|2|1
 --= ["new"]|1|1
 INSERT INTO v(v) VALUES('optimize');
-SELECT counter_key_json(key), counter_value(cell), seq >= mark.upto FROM mark, counter_changes(mark.upto) ORDER BY 1;
+SELECT counter_key_json(key), counter_value(cell), seq >= mark.upto FROM mark, counter_changes(mark.upto) AS f, counter_change(f.change) AS c ORDER BY 1;
 --= ["both"]|2|1
 --= ["new"]|1|1
 SELECT count(*) FROM counter_changes(9223372036854775807);
@@ -32,7 +32,7 @@ CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, a COUNTER, b COUNTER);
 INSERT INTO v(k, a) VALUES('deleted', 1), ('reset', 1), ('one', 1);
 DELETE FROM v WHERE k = 'deleted';
 INSERT INTO v(v, k) VALUES('reset a', 'reset');
-SELECT counter_key_json(key), column_name, json_extract(counter_json(cell), '$.life') FROM counter_changes(0) ORDER BY 1, 2;
+SELECT counter_key_json(key), column_name, json_extract(counter_json(cell), '$.life') FROM counter_changes(0) AS f, counter_change(f.change) AS c ORDER BY 1, 2;
 --= ["deleted"]|a|2
 --= ["deleted"]|b|2
 --= ["one"]|a|1
@@ -43,10 +43,10 @@ CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('a', 1);
 BEGIN;
 INSERT INTO v VALUES('a', 1), ('b', 1);
-SELECT counter_key_json(key), counter_value(cell) FROM counter_changes(0);
+SELECT counter_key_json(key), counter_value(cell) FROM counter_changes(0) AS f, counter_change(f.change) AS c;
 --= ["a"]|1
 COMMIT;
-SELECT sum(counter_value(cell)) FROM counter_changes(0);
+SELECT sum(counter_value(cell)) FROM counter_changes(0) AS f, counter_change(f.change) AS c;
 --= 3
 
 -- # a-feed-taken-back-makes-the-table-again
@@ -59,7 +59,7 @@ CREATE TEMP TABLE feed AS SELECT * FROM counter_changes(0);
 CREATE TEMP TABLE was AS SELECT counter_table_digest('v') AS digest, path, hour, hits, bytes FROM v;
 DROP TABLE v;
 CREATE VIRTUAL TABLE v USING counter(path TEXT COLLATE NOCASE, hour INTEGER, hits COUNTER, bytes COUNTER, PRIMARY KEY(hour, path));
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM feed ORDER BY random();
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT * FROM feed ORDER BY random();
 SELECT * FROM v ORDER BY hour;
 --= /|12|7|5
 --= /A|13|2|0
@@ -69,7 +69,7 @@ SELECT DISTINCT digest = counter_table_digest('v') FROM was;
 --= 1
 SELECT * FROM counter_floors('v');
 --= hour|-9223372036854775807
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM feed;
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT * FROM feed;
 SELECT DISTINCT digest = counter_table_digest('v') FROM was;
 --= 1
 
@@ -80,7 +80,7 @@ CREATE TEMP TABLE feed AS SELECT * FROM counter_changes(0);
 CREATE TEMP TABLE was AS SELECT counter_table_digest('v') AS digest, k, r, n FROM v;
 DROP TABLE v;
 CREATE VIRTUAL TABLE v USING counter(k, r REAL, n COUNTER, PRIMARY KEY(k, r));
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM feed;
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT * FROM feed;
 SELECT count(*) FROM v, was WHERE v.k IS was.k AND typeof(v.k) = typeof(was.k) AND v.r IS was.r AND typeof(v.r) = typeof(was.r) AND v.n = was.n;
 --= 9
 SELECT DISTINCT digest = counter_table_digest('v') FROM was;
@@ -89,7 +89,7 @@ SELECT DISTINCT digest = counter_table_digest('v') FROM was;
 -- # the-encoding-of-a-file-does-not-matter
 PRAGMA encoding = 'UTF-16be';
 CREATE VIRTUAL TABLE v USING counter(k TEXT COLLATE NOCASE PRIMARY KEY, n COUNTER);
-INSERT INTO counter_changes VALUES('v', x'd10306c3bce282ac41', 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'd10306c3bce282ac41', counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 SELECT k, n, hex(key), counter_key_json(key), counter_key(k) = key FROM v, counter_changes(0);
 --= ü€A|7|D10306C3BCE282AC41|["ü€A"]|1
 SELECT counter_table_digest('v');
@@ -97,7 +97,7 @@ SELECT counter_table_digest('v');
 
 -- # the-digest-of-the-same-in-another-encoding
 CREATE VIRTUAL TABLE v USING counter(k TEXT COLLATE NOCASE PRIMARY KEY, n COUNTER);
-INSERT INTO counter_changes VALUES('v', x'd10306c3bce282ac61', 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'd10306c3bce282ac61', counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 SELECT counter_table_digest('v');
 --= 477555ae-cf72-5454-b247-cab3528c711b
 
@@ -121,13 +121,13 @@ CREATE TEMP TABLE feed AS SELECT * FROM counter_changes(0);
 CREATE TEMP TABLE was AS SELECT counter_table_digest('v') AS digest;
 DROP TABLE v;
 CREATE VIRTUAL TABLE v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM feed;
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT * FROM feed;
 SELECT count(*), (SELECT digest FROM was) = counter_table_digest('v') FROM v;
 --= 8|1
 
 -- # a-column-list-may-be-left-out
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
-INSERT INTO counter_changes VALUES('v', counter_key('x'), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 SELECT * FROM v;
 --= x|7
 
@@ -137,13 +137,13 @@ CREATE TEMP TABLE cells AS SELECT 1 AS at, counter_inc(NULL, 7, x'0a000000000000
 INSERT INTO cells SELECT 2, counter_inc(cell, 1, x'0a000000000000000000000000000000') FROM cells;
 INSERT INTO cells SELECT 3, counter_reset(cell) FROM cells WHERE at = 2;
 INSERT INTO cells SELECT 4, counter_inc(cell, 5, x'0a000000000000000000000000000000') FROM cells WHERE at = 3;
-INSERT INTO counter_changes SELECT 'v', counter_key('x'), 'n', 1, cell, 1, '0a000000-0000-0000-0000-000000000000' FROM cells WHERE at = 2;
+INSERT INTO counter_changes SELECT 'v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(cell) || '}]}'), 1, '0a000000-0000-0000-0000-000000000000' FROM cells WHERE at = 2;
 SELECT n FROM v;
 --= 8
-INSERT INTO counter_changes SELECT 'v', counter_key('x'), 'n', 1, cell, 1, '0a000000-0000-0000-0000-000000000000' FROM cells WHERE at < 3 ORDER BY at DESC;
+INSERT INTO counter_changes SELECT 'v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(cell) || '}]}'), 1, '0a000000-0000-0000-0000-000000000000' FROM cells WHERE at < 3 ORDER BY at DESC;
 SELECT n FROM v;
 --= 8
-INSERT INTO counter_changes SELECT 'v', counter_key('x'), 'n', 1, cell, 1, '0a000000-0000-0000-0000-000000000000' FROM cells ORDER BY at DESC;
+INSERT INTO counter_changes SELECT 'v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(cell) || '}]}'), 1, '0a000000-0000-0000-0000-000000000000' FROM cells ORDER BY at DESC;
 SELECT n FROM v;
 --= 5
 SELECT count(*) FROM counter_conflicts;
@@ -155,10 +155,10 @@ INSERT INTO v VALUES('x', 1);
 ALTER TABLE v RENAME TO w;
 SELECT table_name FROM counter_changes(0);
 --= v
-INSERT INTO counter_changes VALUES('V', counter_key('x'), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('V', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 SELECT n FROM w;
 --= 8
-INSERT INTO counter_changes VALUES('w', counter_key('x'), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('w', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 --! counter_changes: table w: main has a counter table w that was created as 'v', and tables match by the name they were created with: rename it there
 SELECT n FROM w;
 --= 8
@@ -168,118 +168,117 @@ SELECT counter_table_digest('v');
 -- # a-table-that-is-made-anew-within-a-transaction-is-the-one-that-takes
 BEGIN;
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
-INSERT INTO counter_changes VALUES('v', counter_key('x'), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 DROP TABLE v;
 CREATE VIRTUAL TABLE v USING counter(z INTEGER, k TEXT, m COUNTER, n COUNTER, PRIMARY KEY(k, z));
-INSERT INTO counter_changes VALUES('v', counter_key('x'), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 --! counter_changes: table v: the key has 1 value and the key of the table 2: the tables differ
-INSERT INTO counter_changes VALUES('v', counter_key('x', 1), 'm', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key('x', 1), counter_change_of('{"tells":"row","columns":[{"name":"m","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 ALTER TABLE v RENAME TO w;
-INSERT INTO counter_changes VALUES('v', counter_key('x', 1), 'n', 1, counter_inc(NULL, 8, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key('x', 1), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 8, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 COMMIT;
 SELECT * FROM w;
 --= 1|x|7|8
 
 -- # a-bad-row-is-an-error-and-the-transaction-goes-on
 CREATE VIRTUAL TABLE v USING counter(k TEXT, h INTEGER, n COUNTER, PRIMARY KEY(k, h));
-CREATE TEMP TABLE good AS SELECT 'v' AS t, counter_key('x', 1) AS k, 'n' AS c, 1 AS g, counter_inc(NULL, 7, x'0000000000000000000000000000000a') AS cell, 1 AS q, '00000000-0000-0000-0000-00000000000a' AS s;
+CREATE TEMP TABLE said AS SELECT '{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"00000000-0000-0000-0000-00000000000a","clock":1,"value":7}]}}]}' AS json;
+CREATE TEMP TABLE good AS SELECT 'v' AS t, counter_key('x', 1) AS k, counter_change_of(json) AS c, 1 AS q, '00000000-0000-0000-0000-00000000000a' AS s, json FROM said;
 BEGIN;
-INSERT INTO counter_changes SELECT * FROM good;
-INSERT OR IGNORE INTO counter_changes SELECT 'u', k, c, g, cell, q, s FROM good;
+INSERT INTO counter_changes SELECT t, k, c, q, s FROM good;
+INSERT OR IGNORE INTO counter_changes SELECT 'u', k, c, q, s FROM good;
 --! counter_changes: table u: no counter table was created with this name here: CREATE it as at the source; if it is a tracked one there, CREATE the ordinary table, and call counter_track
-INSERT OR IGNORE INTO counter_changes SELECT '', k, c, g, cell, q, s FROM good;
+INSERT OR IGNORE INTO counter_changes SELECT '', k, c, q, s FROM good;
 --! counter_changes: table : no counter table was created with this name here: CREATE it as at the source; if it is a tracked one there, CREATE the ordinary table, and call counter_track
-INSERT OR IGNORE INTO counter_changes SELECT NULL, k, c, g, cell, q, s FROM good;
+INSERT OR IGNORE INTO counter_changes SELECT NULL, k, c, q, s FROM good;
 --! counter_changes: table_name must be TEXT, not NULL
-INSERT OR IGNORE INTO counter_changes SELECT x'76', k, c, g, cell, q, s FROM good;
+INSERT OR IGNORE INTO counter_changes SELECT x'76', k, c, q, s FROM good;
 --! counter_changes: table_name must be TEXT, not BLOB x'76'
-INSERT OR IGNORE INTO counter_changes SELECT t, counter_key('x'), c, g, cell, q, s FROM good;
+INSERT OR IGNORE INTO counter_changes SELECT t, counter_key('x'), c, q, s FROM good;
 --! counter_changes: table v: the key has 1 value and the key of the table 2: the tables differ
-INSERT OR IGNORE INTO counter_changes SELECT t, counter_key('x', 1, 1), c, g, cell, q, s FROM good;
+INSERT OR IGNORE INTO counter_changes SELECT t, counter_key('x', 1, 1), c, q, s FROM good;
 --! counter_changes: table v: the key has 3 values and the key of the table 2: the tables differ
-INSERT OR IGNORE INTO counter_changes SELECT t, counter_key(1, 1), c, g, cell, q, s FROM good;
+INSERT OR IGNORE INTO counter_changes SELECT t, counter_key(1, 1), c, q, s FROM good;
 --! counter_changes: table v: the key has (1) for the column k TEXT, which would store another value: the tables differ
-INSERT OR IGNORE INTO counter_changes SELECT t, counter_key(1.5, 1), c, g, cell, q, s FROM good;
+INSERT OR IGNORE INTO counter_changes SELECT t, counter_key(1.5, 1), c, q, s FROM good;
 --! counter_changes: table v: the key has (1.5) for the column k TEXT, which would store another value: the tables differ
-INSERT OR IGNORE INTO counter_changes SELECT t, counter_key('x', '1'), c, g, cell, q, s FROM good;
+INSERT OR IGNORE INTO counter_changes SELECT t, counter_key('x', '1'), c, q, s FROM good;
 --! counter_changes: table v: the key has ('1') for the column h INTEGER, which would store another value: the tables differ
-INSERT OR IGNORE INTO counter_changes SELECT t, counter_key('x', 1.0), c, g, cell, q, s FROM good;
+INSERT OR IGNORE INTO counter_changes SELECT t, counter_key('x', 1.0), c, q, s FROM good;
 --! counter_changes: table v: the key has (1.0) for the column h INTEGER, which would store another value: the tables differ
-INSERT OR IGNORE INTO counter_changes SELECT t, x'd10000', c, g, cell, q, s FROM good;
+INSERT OR IGNORE INTO counter_changes SELECT t, x'd10000', c, q, s FROM good;
 --! counter_changes: table v: the key has a value of no known type
-INSERT OR IGNORE INTO counter_changes SELECT t, x'd103017801', c, g, cell, q, s FROM good;
+INSERT OR IGNORE INTO counter_changes SELECT t, x'd103017801', c, q, s FROM good;
 --! counter_changes: table v: the key is truncated
-INSERT OR IGNORE INTO counter_changes SELECT t, x'd203017801', c, g, cell, q, s FROM good;
+INSERT OR IGNORE INTO counter_changes SELECT t, x'd203017801', c, q, s FROM good;
 --! counter_changes: table v: the key is a packed key of a newer format
-INSERT OR IGNORE INTO counter_changes SELECT t, x'', c, g, cell, q, s FROM good;
+INSERT OR IGNORE INTO counter_changes SELECT t, x'', c, q, s FROM good;
 --! counter_changes: table v: the key is no packed key
-INSERT OR IGNORE INTO counter_changes SELECT t, 'x', c, g, cell, q, s FROM good;
+INSERT OR IGNORE INTO counter_changes SELECT t, 'x', c, q, s FROM good;
 --! counter_changes: key must be a BLOB, not TEXT 'x'
-INSERT OR IGNORE INTO counter_changes SELECT t, NULL, c, g, cell, q, s FROM good;
+INSERT OR IGNORE INTO counter_changes SELECT t, NULL, c, q, s FROM good;
 --! counter_changes: key must be a BLOB, not NULL
-INSERT OR IGNORE INTO counter_changes SELECT t, k, 'k', g, cell, q, s FROM good;
+INSERT OR IGNORE INTO counter_changes SELECT t, k, counter_change_of(replace(json, '"n"', '"k"')), q, s FROM good;
 --! counter_changes: table v: column k is part of the key
-INSERT OR IGNORE INTO counter_changes SELECT t, k, 'V', g, cell, q, s FROM good;
+INSERT OR IGNORE INTO counter_changes SELECT t, k, counter_change_of(replace(json, '"n"', '"V"')), q, s FROM good;
 --! counter_changes: table v: column V cannot be added to a table of the same name: rename the table
-INSERT OR IGNORE INTO counter_changes SELECT t, k, '_n', g, cell, q, s FROM good;
+INSERT OR IGNORE INTO counter_changes SELECT t, k, counter_change_of(replace(json, '"n"', '"_n"')), q, s FROM good;
 --! counter_changes: table v: no column can have the name '_n'
-INSERT OR IGNORE INTO counter_changes SELECT t, k, '', g, cell, q, s FROM good;
---! counter_changes: generation must be 0 in the row of a replicated table, not INTEGER 1
-INSERT OR IGNORE INTO counter_changes SELECT t, k, 'N', g, cell, q, s FROM good;
+INSERT OR IGNORE INTO counter_changes SELECT t, k, counter_change_of(replace(json, '"n"', '"N"')), q, s FROM good;
 --! counter_changes: table v: the counter is spelled n here: the tables differ
-INSERT OR IGNORE INTO counter_changes SELECT t, x'', 'k', 1, NULL, q, s FROM good;
+INSERT OR IGNORE INTO counter_changes SELECT t, x'', counter_change_of('{"tells":"column","name":"k","kind":"counter","generation":1}'), q, s FROM good;
 --! counter_changes: table v: column k is part of the key
-INSERT OR IGNORE INTO counter_changes SELECT t, k, NULL, g, cell, q, s FROM good;
---! counter_changes: column_name must be TEXT, not NULL
-INSERT OR IGNORE INTO counter_changes SELECT t, k, 1, g, cell, q, s FROM good;
---! counter_changes: column_name must be TEXT, not INTEGER 1
-INSERT OR IGNORE INTO counter_changes SELECT t, k, c, 0, cell, q, s FROM good;
---! counter_changes: generation must be 1 ... 4294967295, not INTEGER 0
-INSERT OR IGNORE INTO counter_changes SELECT t, k, c, 4294967297, cell, q, s FROM good;
+INSERT OR IGNORE INTO counter_changes SELECT t, k, counter_change_of('{"tells":"row","row":{"life":2},"columns":[]}'), q, s FROM good;
 --! counter_changes: table v: it is replicated at the source, but not here, and a replicated table merges with replicated ones only: call counter_replicate('v', ...) here
-INSERT OR IGNORE INTO counter_changes SELECT t, k, c, 2, cell, q, s FROM good;
---! counter_changes: generation must be odd if there is a cell, not INTEGER 2
-INSERT OR IGNORE INTO counter_changes SELECT t, k, NULL, 1, NULL, q, s FROM good;
---! counter_changes: generation must be 0 if there is no column, not INTEGER 1
-INSERT OR IGNORE INTO counter_changes SELECT t, k, c, NULL, cell, q, s FROM good;
---! counter_changes: generation must be 1 ... 4294967295, not NULL
-INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, x'c101', q, s FROM good;
---! counter_changes: table v: column n: the cell is in life 1 without shards, which must be NULL
-INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, substr(cell, 1, 10), q, s FROM good;
---! counter_changes: table v: column n: the cell is truncated
-INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, x'', q, s FROM good;
---! counter_changes: table v: column n: the cell is no counter cell
-INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, 'cell', q, s FROM good;
---! counter_changes: cell must be a BLOB, not TEXT 'cell'
-INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, NULL, q, s FROM good;
---! counter_changes: cell must be a BLOB, not NULL
-INSERT OR IGNORE INTO counter_changes SELECT t, NULL, c, g, NULL, q, s FROM good;
---! counter_changes: key must be a BLOB, not NULL
-INSERT OR IGNORE INTO counter_changes SELECT t, x'', 5, g, NULL, q, s FROM good;
---! counter_changes: column_name must be TEXT, not INTEGER 5
-INSERT OR IGNORE INTO counter_changes SELECT t, zeroblob(3), c, g, cell, q, s FROM good;
+INSERT OR IGNORE INTO counter_changes SELECT t, k, x'01000100010114C1010000000000000000000000000000000A010E', q, s FROM good;
+--! counter_changes: the change has a column whose name is empty, has a U+0000 or is not UTF-8
+INSERT OR IGNORE INTO counter_changes SELECT t, k, x'01000101FF010114C1010000000000000000000000000000000A010E', q, s FROM good;
+--! counter_changes: the change has a column whose name is empty, has a U+0000 or is not UTF-8
+INSERT OR IGNORE INTO counter_changes SELECT t, k, x'010001016E000114C1010000000000000000000000000000000A010E', q, s FROM good;
+--! counter_changes: the change: column n is a counter with a cell, and its generation must be odd
+INSERT OR IGNORE INTO counter_changes SELECT t, k, x'010001016E020114C1010000000000000000000000000000000A010E', q, s FROM good;
+--! counter_changes: the change: column n is a counter with a cell, and its generation must be odd
+INSERT OR IGNORE INTO counter_changes SELECT t, k, x'010001016E81808080100114C1010000000000000000000000000000000A010E', q, s FROM good;
+--! counter_changes: the change has a number out of range
+INSERT OR IGNORE INTO counter_changes SELECT t, k, x'010001016E010102C101', q, s FROM good;
+--! counter_changes: the change: column n has no well-formed cell
+INSERT OR IGNORE INTO counter_changes SELECT t, k, x'010001016E01010AC1010000000000000000', q, s FROM good;
+--! counter_changes: the change: column n has no well-formed cell
+INSERT OR IGNORE INTO counter_changes SELECT t, k, x'010001016E010100', q, s FROM good;
+--! counter_changes: the change: column n has no well-formed cell
+INSERT OR IGNORE INTO counter_changes SELECT t, k, x'010001016E010103000000', q, s FROM good;
+--! counter_changes: the change: column n has no well-formed cell
+INSERT OR IGNORE INTO counter_changes SELECT t, k, substr(c, 1, 10), q, s FROM good;
+--! counter_changes: the change is cut short
+INSERT OR IGNORE INTO counter_changes SELECT t, k, x'', q, s FROM good;
+--! counter_changes: the change is empty
+INSERT OR IGNORE INTO counter_changes SELECT t, k, zeroblob(3), q, s FROM good;
+--! counter_changes: the change is none: its first byte is that of something else
+INSERT OR IGNORE INTO counter_changes SELECT t, k, 'change', q, s FROM good;
+--! counter_changes: change must be a BLOB, not TEXT 'change'
+INSERT OR IGNORE INTO counter_changes SELECT t, k, NULL, q, s FROM good;
+--! counter_changes: change must be a BLOB, not NULL
+INSERT OR IGNORE INTO counter_changes SELECT t, zeroblob(3), c, q, s FROM good;
 --! counter_changes: table v: the key is no packed key
-INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, zeroblob(3), q, s FROM good;
---! counter_changes: table v: column n: the cell is no counter cell
-INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, -1, s FROM good;
+INSERT OR IGNORE INTO counter_changes SELECT t, k, c, -1, s FROM good;
 --! counter_changes: seq must be an INTEGER, 0 or more, not INTEGER -1
-INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, 'one', s FROM good;
+INSERT OR IGNORE INTO counter_changes SELECT t, k, c, 'one', s FROM good;
 --! counter_changes: seq must be an INTEGER, 0 or more, not TEXT 'one'
-INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, q, 'me' FROM good;
+INSERT OR IGNORE INTO counter_changes SELECT t, k, c, q, 'me' FROM good;
 --! counter_changes: source must be TEXT from counter_changes, the UUID of a file, not TEXT 'me'
-INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, q, s || '/000000000000001' || char(0) FROM good;
+INSERT OR IGNORE INTO counter_changes SELECT t, k, c, q, s || '/000000000000001' || char(0) FROM good;
 --!~ counter_changes: source must be *
-INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, q, replace(s, '-', '_') || '/0000000000000001' FROM good;
+INSERT OR IGNORE INTO counter_changes SELECT t, k, c, q, replace(s, '-', '_') || '/0000000000000001' FROM good;
 --!~ counter_changes: source must be *
-INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, q, s || '/0000000000000000' FROM good;
+INSERT OR IGNORE INTO counter_changes SELECT t, k, c, q, s || '/0000000000000000' FROM good;
 --!~ counter_changes: source must be TEXT from counter_changes, the UUID of a file, not TEXT '*
-INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, q, NULL FROM good;
+INSERT OR IGNORE INTO counter_changes SELECT t, k, c, q, NULL FROM good;
 --! counter_changes: source must be TEXT, not NULL
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, since) SELECT *, 0 FROM good;
+INSERT INTO counter_changes(table_name, key, change, seq, source, since) SELECT t, k, c, q, s, 0 FROM good;
 --! counter_changes: column since cannot be written
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, bucket) SELECT *, '0/1' FROM good;
+INSERT INTO counter_changes(table_name, key, change, seq, source, bucket) SELECT t, k, c, q, s, '0/1' FROM good;
 --! counter_changes: column bucket cannot be written
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, upto) SELECT *, 9 FROM good;
+INSERT INTO counter_changes(table_name, key, change, seq, source, upto) SELECT t, k, c, q, s, 9 FROM good;
 --! counter_changes: column upto cannot be written
 INSERT INTO counter_changes DEFAULT VALUES;
 --! counter_changes: table_name must be TEXT, not NULL
@@ -306,25 +305,25 @@ SELECT * FROM v;
 
 -- # a-statement-with-a-bad-row-takes-in-none-of-its-rows
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
-CREATE TEMP TABLE feed AS SELECT 'v' AS t, counter_key('x') AS k, 'n' AS c, 1 AS g, counter_inc(NULL, 7, x'0000000000000000000000000000000a') AS cell, 1 AS q, '00000000-0000-0000-0000-00000000000a' AS s;
-INSERT INTO feed SELECT t, counter_key('y'), c, g, cell, q, s FROM feed;
-INSERT INTO feed SELECT t, k, c, g, x'00', q, s FROM feed LIMIT 1;
+CREATE TEMP TABLE feed AS SELECT 'v' AS t, counter_key('x') AS k, counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}') AS c, 1 AS q, '00000000-0000-0000-0000-00000000000a' AS s;
+INSERT INTO feed SELECT t, counter_key('y'), c, q, s FROM feed;
+INSERT INTO feed SELECT t, k, x'010001016E01010100', q, s FROM feed LIMIT 1;
 BEGIN;
 INSERT INTO v VALUES('x', 1);
 INSERT INTO counter_changes SELECT * FROM feed;
---! counter_changes: table v: column n: the cell is no counter cell
+--! counter_changes: the change: column n has no well-formed cell
 SELECT * FROM v;
 --= x|1
 COMMIT;
 INSERT INTO counter_changes SELECT * FROM feed;
---! counter_changes: table v: column n: the cell is no counter cell
+--! counter_changes: the change: column n has no well-formed cell
 SELECT * FROM v;
 --= x|1
 INSERT INTO v(v) VALUES('integrity-check');
 
 -- # a-feed-row-can-be-rolled-back-to-a-savepoint
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
-CREATE TEMP TABLE feed AS SELECT 'v' AS t, counter_key('x') AS k, 'n' AS c, 1 AS g, counter_inc(NULL, 7, x'0000000000000000000000000000000a') AS cell, 1 AS q, '00000000-0000-0000-0000-00000000000a' AS s;
+CREATE TEMP TABLE feed AS SELECT 'v' AS t, counter_key('x') AS k, counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}') AS c, 1 AS q, '00000000-0000-0000-0000-00000000000a' AS s;
 BEGIN;
 INSERT INTO v VALUES('x', 1);
 SAVEPOINT s;
@@ -353,13 +352,13 @@ SELECT * FROM phone.counter_changes(0);
 --! counter_changes: it belongs to main and cannot be named under the schema phone: open that file as main
 SELECT * FROM "phone" . [counter_changes] WHERE since = 0;
 --! counter_changes: it belongs to main and cannot be named under the schema phone: open that file as main
-INSERT INTO phone.counter_changes VALUES('v', counter_key('x'), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO phone.counter_changes VALUES('v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 --! counter_changes: it belongs to main and cannot be named under the schema phone: open that file as main
-INSERT OR IGNORE INTO temp.counter_changes VALUES('v', counter_key('x'), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT OR IGNORE INTO temp.counter_changes VALUES('v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 --! counter_changes: it belongs to main and cannot be named under the schema temp: open that file as main
-INSERT INTO main.counter_changes VALUES('v', counter_key('x'), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO main.counter_changes VALUES('v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 COMMIT;
-SELECT 'phone.counter_changes', counter_key_json(key), counter_value(cell) FROM main.counter_changes(0);
+SELECT 'phone.counter_changes', counter_key_json(key), counter_value(cell) FROM main.counter_changes(0) AS f, counter_change(f.change) AS c;
 --= phone.counter_changes|["x"]|9
 SELECT * FROM phone.v;
 --= y|1
@@ -403,7 +402,7 @@ SELECT * FROM counter_changes(0);
 SELECT counter_init() IS NOT NULL;
 --= 1
 SELECT * FROM counter_changes(0);
-INSERT INTO counter_changes VALUES('v', counter_key('x'), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 --! counter_changes: table v: no counter table was created with this name here: CREATE it as at the source; if it is a tracked one there, CREATE the ordinary table, and call counter_track
 SELECT counter_mark('00000000-0000-0000-0000-00000000000a');
 --! counter_mark: main has no counter tables
@@ -411,7 +410,7 @@ SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, 1);
 --! counter_seen: main has no counter tables
 
 -- # a-file-without-an-id-takes-nothing-in
-INSERT INTO counter_changes VALUES('v', counter_key('x'), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 --! counter_changes: table v: no counter table was created with this name here: CREATE it as at the source; if it is a tracked one there, CREATE the ordinary table, and call counter_track
 SELECT count(*) FROM sqlite_master;
 --= 0
@@ -442,7 +441,7 @@ CREATE TEMP TABLE was AS SELECT * FROM counter_digests('v', 16);
 UPDATE v SET n = n + 1 WHERE k = 'C';
 SELECT count(*), sum(d.rows > 0) FROM counter_digests('v', 16) AS d JOIN was USING (bucket) WHERE d.digest <> was.digest;
 --= 1|1
-SELECT counter_key_json(f.key) FROM counter_digests('v', 16) AS d JOIN was USING (bucket) JOIN counter_changes(0, d.bucket) AS f WHERE d.digest <> was.digest AND counter_value(f.cell) = 2;
+SELECT counter_key_json(f.key) FROM counter_digests('v', 16) AS d JOIN was USING (bucket) JOIN counter_changes(0, d.bucket) AS f JOIN counter_change(f.change) AS c WHERE d.digest <> was.digest AND c.value = 2;
 --= ["c"]
 
 -- # digests-are-equal-for-equal-contents-in-any-order-of-rows-and-columns
@@ -622,7 +621,7 @@ CREATE TEMP TABLE mark AS SELECT max(upto) AS upto FROM counter_changes(0);
 INSERT INTO v VALUES(5, 1);
 SELECT count(*) FROM counter_changes(0);
 --= 2
-SELECT column_name FROM mark, counter_changes(mark.upto);
+SELECT column_name FROM mark, counter_changes(mark.upto) AS f, counter_change(f.change) AS c;
 --= n
 
 -- # a-mark-rises-with-batches-that-join-on
@@ -843,13 +842,12 @@ SELECT counter_mark('00000000-0000-0000-0000-00000000000a');
 -- # a-change-with-the-key-columns-of-another-table-is-refused
 CREATE VIRTUAL TABLE v USING counter(k TEXT COLLATE NOCASE PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1);
-CREATE TABLE feed AS SELECT table_name, key, column_name, generation, cell, seq, source, key_columns FROM counter_changes(0);
-DELETE FROM feed WHERE cell IS NULL;
+CREATE TABLE feed AS SELECT table_name, key, change, seq, source, key_columns FROM counter_changes(0);
 SELECT count(*), count(key_columns) FROM feed;
 --= 1|1
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, key_columns) SELECT * FROM feed;
+INSERT INTO counter_changes(table_name, key, change, seq, source, key_columns) SELECT * FROM feed;
 UPDATE feed SET key_columns = 'k TEXT';
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, key_columns) SELECT * FROM feed;
+INSERT INTO counter_changes(table_name, key, change, seq, source, key_columns) SELECT * FROM feed;
 --! counter_changes: table v: the tables differ in the key: the source has (k TEXT), this file has (k TEXT NOCASE)
 
 -- # a-feed-takes-two-arguments
@@ -861,16 +859,16 @@ CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 CREATE VIRTUAL TABLE w USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1);
 INSERT INTO w VALUES('x', 1), ('y', 1);
-SELECT table_name, counter_key_json(key) FROM counter_changes(0) WHERE table_name = 'w' AND cell IS NOT NULL ORDER BY key;
+SELECT table_name, counter_key_json(key) FROM counter_changes(0) WHERE table_name = 'w' ORDER BY key;
 --= w|["x"]
 --= w|["y"]
 
 -- # a-bucket-has-no-number-up-to-which-it-goes
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1);
-SELECT upto = seq + 1, bucket FROM counter_changes(0) WHERE cell IS NOT NULL;
+SELECT upto = seq + 1, bucket FROM counter_changes(0);
 --= 1|NULL
-SELECT upto, bucket FROM counter_changes(0, '0/1') WHERE cell IS NOT NULL;
+SELECT upto, bucket FROM counter_changes(0, '0/1');
 --= NULL|0/1
 
 -- # a-name-of-a-schema-may-have-any-character
@@ -881,7 +879,7 @@ SELECT count(*) FROM büro$1.counter_changes(0);
 --! counter_changes: it belongs to main and cannot be named under the schema büro$1: open that file as main
 SELECT count(*) FROM `büro$1`.`counter_changes`(0);
 --! counter_changes: it belongs to main and cannot be named under the schema büro$1: open that file as main
-SELECT büro$1.* FROM counter_changes(0), v AS büro$1 WHERE cell IS NOT NULL;
+SELECT büro$1.* FROM counter_changes(0), v AS büro$1;
 --= x|1
 
 -- # a-comment-hides-no-schema
@@ -933,7 +931,7 @@ SELECT key_columns FROM feed;
 --= k TEXT BINARY, j TEXT NOCASE
 DROP TABLE v;
 CREATE VIRTUAL TABLE v USING counter(k TEXT, j TEXT COLLATE NOCASE, n COUNTER, PRIMARY KEY(k, j));
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, key_columns) SELECT * FROM feed;
+INSERT INTO counter_changes(table_name, key, change, seq, source, key_columns) SELECT * FROM feed;
 SELECT * FROM v;
 --= a|b|1
 
@@ -942,7 +940,7 @@ CREATE VIRTUAL TABLE v USING counter(store TEXT, item TEXT COLLATE NOCASE, n COU
 CREATE VIRTUAL TABLE numbers USING counter(k INTEGER PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('store 7', 'tea', 1), ('store 7', 'JAM', 2), ('store 8', 'tea', 4), ('12', 'tea', 8);
 INSERT INTO numbers VALUES(12, 16);
-SELECT counter_key_json(key), counter_value(cell), scope FROM counter_changes(0) WHERE scope = '[ "store 7" ]' ORDER BY 1;
+SELECT counter_key_json(key), counter_value(cell), scope FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE scope = '[ "store 7" ]' ORDER BY 1;
 --= ["store 7","JAM"]|2|["store 7"]
 --= ["store 7","tea"]|1|["store 7"]
 SELECT counter_key_json(key) FROM counter_changes(0) WHERE scope = '["store 7", "jam"]' UNION ALL
@@ -960,7 +958,7 @@ SELECT count(*) FROM counter_changes(0) WHERE scope = NULL;
 --! counter_changes: scope must be a JSON array of the first values of a key, such as '["store 7"]', not NULL
 SELECT count(*) FROM counter_changes(0) WHERE scope IS '["store 7"]' AND own IS 1;
 --= 2
-SELECT count(*), count(scope) FROM counter_changes(0) WHERE table_name = 'v' OR counter_value(cell) = 16;
+SELECT count(*), count(scope) FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE table_name = 'v' OR counter_value(cell) = 16;
 --= 5|0
 
 -- # a-scope-brings-what-has-changed-and-what-decides-which-cells-count
@@ -970,7 +968,7 @@ CREATE TEMP TABLE mark AS SELECT max(upto) AS upto FROM counter_changes(0);
 INSERT INTO v VALUES('a', 'tea', 1), ('b', 'tea', 1), ('a', 'new', 1);
 INSERT INTO v(v, store) VALUES('add column m', NULL);
 DELETE FROM v WHERE item = 'jam';
-SELECT counter_key_json(key), column_name, counter_value(cell), seq >= mark.upto FROM mark, counter_changes(mark.upto) WHERE scope = '["a"]' ORDER BY 1, 2;
+SELECT counter_key_json(key), column_name, counter_value(cell), seq >= mark.upto FROM mark, counter_changes(mark.upto) AS f, counter_change(f.change) AS c WHERE scope = '["a"]' ORDER BY 1, 2;
 --= NULL|m|NULL|1
 --= ["a","jam"]|m|NULL|1
 --= ["a","jam"]|n|NULL|1
@@ -1013,13 +1011,13 @@ INSERT INTO counter_changes(table_name, scope) VALUES('v', '["x"]');
 --@ not-utf-16
 CREATE VIRTUAL TABLE v USING counter(k BLOB, j, n COUNTER, PRIMARY KEY(k, j));
 INSERT INTO v VALUES(x'00ff', 'x', 1), (CAST(x'61ff' AS TEXT), 'x', 2), (1.5, 'x', 4), (9e999, 'x', 8);
-SELECT counter_value(cell) FROM counter_changes(0) WHERE scope = '[{"hex":"00FF"}]';
+SELECT counter_value(cell) FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE scope = '[{"hex":"00FF"}]';
 --= 1
-SELECT counter_value(cell) FROM counter_changes(0) WHERE scope = '[{"text":"61ff"}]';
+SELECT counter_value(cell) FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE scope = '[{"text":"61ff"}]';
 --= 2
-SELECT counter_value(cell) FROM counter_changes(0) WHERE scope = '[1.5]';
+SELECT counter_value(cell) FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE scope = '[1.5]';
 --= 4
-SELECT counter_value(cell) FROM counter_changes(0) WHERE scope = counter_key(9e999);
+SELECT counter_value(cell) FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE scope = counter_key(9e999);
 --= 8
 
 -- # marks-are-by-source-and-scope-and-own-changes-and-that-of-everything-holds-for-all
@@ -1075,26 +1073,26 @@ INSERT INTO v VALUES('Store 7', 1, 1), ('store 7', 2, 2), ('store 8', 1, 4), ('8
 CREATE TEMP TABLE feed AS SELECT * FROM counter_changes(0);
 DROP TABLE v;
 CREATE VIRTUAL TABLE v USING counter(store TEXT COLLATE NOCASE, item INTEGER, n COUNTER, PRIMARY KEY(store, item));
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, scope) SELECT *, '["STORE 7"]' FROM feed;
+INSERT INTO counter_changes(table_name, key, change, seq, source, scope) SELECT *, '["STORE 7"]' FROM feed;
 SELECT * FROM v ORDER BY 2;
 --= Store 7|1|1
 --= store 7|2|2
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, scope) SELECT *, counter_key(8, '1') FROM feed;
+INSERT INTO counter_changes(table_name, key, change, seq, source, scope) SELECT *, counter_key(8, '1') FROM feed;
 SELECT * FROM v ORDER BY 2, 1;
 --= 8|1|8
 --= Store 7|1|1
 --= store 7|2|2
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, scope) SELECT *, '["store 8",1,1]' FROM feed;
+INSERT INTO counter_changes(table_name, key, change, seq, source, scope) SELECT *, '["store 8",1,1]' FROM feed;
 SELECT count(*) FROM v;
 --= 3
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, scope) SELECT *, 'store 8' FROM feed;
+INSERT INTO counter_changes(table_name, key, change, seq, source, scope) SELECT *, 'store 8' FROM feed;
 --! counter_changes: table v: scope must be a JSON array of the first values of a key, such as '["store 7"]', not TEXT 'store 8'
 SELECT count(*) FROM v;
 --= 3
 BEGIN;
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, scope) VALUES('v', counter_key('bad', 1), 'n', 1, counter_inc(NULL, 1, '00000000-0000-0000-0000-00000000000a'), 1, '00000000-0000-0000-0000-00000000000a', 'bad');
+INSERT INTO counter_changes(table_name, key, change, seq, source, scope) VALUES('v', counter_key('bad', 1), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 1, '00000000-0000-0000-0000-00000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a', 'bad');
 --! counter_changes: table v: scope must be a JSON array of the first values of a key, such as '["store 7"]', not TEXT 'bad'
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, scope) VALUES('v', counter_key('bad', 1), 'n', 1, counter_inc(NULL, 1, '00000000-0000-0000-0000-00000000000a'), 1, '00000000-0000-0000-0000-00000000000a', 'bad');
+INSERT INTO counter_changes(table_name, key, change, seq, source, scope) VALUES('v', counter_key('bad', 1), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 1, '00000000-0000-0000-0000-00000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a', 'bad');
 --! counter_changes: table v: scope must be a JSON array of the first values of a key, such as '["store 7"]', not TEXT 'bad'
 COMMIT;
 SELECT count(*) FROM v;
@@ -1124,12 +1122,12 @@ SELECT counter_replicate('p', 'n');
 INSERT INTO p VALUES('a', 1);
 INSERT INTO v VALUES(1, 5);
 SELECT max(seq) < counter_changes_end(), count(*) FROM counter_changes(0);
---= 1|3
+--= 1|2
 CREATE TEMP TABLE before AS SELECT counter_changes_end() AS n;
 SELECT count(*) FROM before JOIN counter_changes(n);
 --= 0
 INSERT INTO v(v, k) VALUES('purge below', 3);
-SELECT count(*) FROM before JOIN counter_changes(n) WHERE column_name IS NULL;
+SELECT count(*) FROM before JOIN counter_changes(n) AS f JOIN counter_change(f.change) AS c WHERE c.kind = 'floors';
 --= 1
 SELECT upto = counter_changes_end(), counter_changes_end() > n FROM before, counter_changes(0) LIMIT 1;
 --= 1|1
@@ -1148,7 +1146,7 @@ CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1000);
 CREATE TEMP TABLE was AS SELECT counter_id() AS id;
 CREATE TEMP TABLE sent AS SELECT counter_collect(id, clock, value) AS cell FROM (SELECT id, 99 AS clock, 0 AS value FROM was UNION ALL SELECT '0a000000-0000-0000-0000-000000000000', 1, 7);
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 'v', counter_key('x'), 'n', 1, cell, 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM sent;
+INSERT INTO counter_changes(table_name, key, change, seq, source, device) SELECT 'v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(cell) || '}]}'), 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM sent;
 SELECT * FROM v;
 --= x|1007
 SELECT "table", "key", "column", c.id = was.id, clock, value, their_clock, their_value, why FROM counter_conflicts AS c, was;
@@ -1166,8 +1164,8 @@ CREATE TEMP TABLE was AS SELECT counter_id() AS id;
 SELECT length(counter_fork());
 --= 36
 INSERT INTO v VALUES('x', 1);
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 'v', counter_key('x'), 'n', 1, counter_collect(id, 99, 0), 1, id, 'till' FROM was;
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 'v', counter_key('x'), 'n', 1, counter_collect(id, 99, 0), 1, id, 'till' FROM was;
+INSERT INTO counter_changes(table_name, key, change, seq, source, device) SELECT 'v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect(id, 99, 0)) || '}]}'), 1, id, 'till' FROM was;
+INSERT INTO counter_changes(table_name, key, change, seq, source, device) SELECT 'v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect(id, 99, 0)) || '}]}'), 1, id, 'till' FROM was;
 SELECT * FROM v;
 --= x|1001
 SELECT value, their_clock, why FROM counter_conflicts;
@@ -1183,10 +1181,10 @@ CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1);
 CREATE TEMP TABLE sent AS SELECT counter_inc(cell, 7, x'0a000000000000000000000000000000') AS cell FROM counter_cells('v');
 INSERT INTO v VALUES('x', 2);
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 'v', counter_key('x'), 'n', 1, cell, 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM sent;
+INSERT INTO counter_changes(table_name, key, change, seq, source, device) SELECT 'v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(cell) || '}]}'), 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM sent;
 SELECT * FROM v;
 --= x|10
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 'v', counter_key('x'), 'n', 1, cell, 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM counter_cells('v');
+INSERT INTO counter_changes(table_name, key, change, seq, source, device) SELECT 'v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(cell) || '}]}'), 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM counter_cells('v');
 SELECT * FROM v;
 --= x|10
 SELECT count(*), (SELECT count FROM counter_stats WHERE figure = 'shards refused') FROM counter_identity();
@@ -1198,8 +1196,8 @@ SELECT count(*) FROM counter_conflicts;
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 10);
 CREATE TEMP TABLE was AS SELECT counter_id() AS id;
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 'v', counter_key('x'), 'n', 1, counter_collect(id, 1, 11), 1, id, 'till' FROM was;
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 'v', counter_key('x'), 'n', 1, counter_collect(id, 1, 9), 1, id, 'till' FROM was;
+INSERT INTO counter_changes(table_name, key, change, seq, source, device) SELECT 'v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect(id, 1, 11)) || '}]}'), 1, id, 'till' FROM was;
+INSERT INTO counter_changes(table_name, key, change, seq, source, device) SELECT 'v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect(id, 1, 9)) || '}]}'), 1, id, 'till' FROM was;
 SELECT * FROM v;
 --= x|10
 SELECT value, their_value, why FROM counter_conflicts ORDER BY 2;
@@ -1210,7 +1208,7 @@ SELECT value, their_value, why FROM counter_conflicts ORDER BY 2;
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 10);
 CREATE TEMP TABLE was AS SELECT counter_id() AS id;
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 'v', counter_key('x'), 'n', 1, counter_collect(id, clock, value, 3), 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM (SELECT id, 1 AS clock, 500 AS value FROM was UNION ALL SELECT '0a000000-0000-0000-0000-000000000000', 1, 7);
+INSERT INTO counter_changes(table_name, key, change, seq, source, device) SELECT 'v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect(id, clock, value, 3)) || '}]}'), 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM (SELECT id, 1 AS clock, 500 AS value FROM was UNION ALL SELECT '0a000000-0000-0000-0000-000000000000', 1, 7);
 SELECT * FROM v;
 --= x|7
 SELECT clock, their_clock, their_value, why FROM counter_conflicts;
@@ -1220,44 +1218,58 @@ SELECT clock, their_clock, their_value, why FROM counter_conflicts;
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 10);
 CREATE TEMP TABLE was AS SELECT counter_id() AS id;
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 'v', counter_key('x'), 'n', 1, counter_collect(id, 5, 50), 1, id, 'till' FROM was;
+INSERT INTO counter_changes(table_name, key, change, seq, source, device) SELECT 'v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect(id, 5, 50)) || '}]}'), 1, id, 'till' FROM was;
 SELECT * FROM v;
 --= x|10
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT 'v', counter_key('x'), 'n', 1, counter_collect(id, 5, 50), 1, id FROM was;
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect(id, 5, 50)) || '}]}'), 1, id FROM was;
 SELECT * FROM v;
 --= x|50
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 'v', counter_key('x'), 'n', 1, counter_collect(id, 5, 50), 1, id, 'till' FROM was;
+INSERT INTO counter_changes(table_name, key, change, seq, source, device) SELECT 'v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect(id, 5, 50)) || '}]}'), 1, id, 'till' FROM was;
 SELECT count FROM counter_stats WHERE figure = 'shards refused';
 --= 1
 
--- # a-counter-of-a-replicated-row-that-has-not-come-brings-nothing-of-the-file-itself
+-- # a-replicated-row-that-was-not-here-brings-nothing-of-the-file-itself
 CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
 SELECT counter_replicate('t', 'n');
 --= 0
 INSERT INTO t VALUES('x', 10);
 CREATE TEMP TABLE was AS SELECT counter_id() AS id;
-CREATE TEMP TABLE sent AS SELECT * FROM counter_changes(0);
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 't', counter_key('new'), 'n', (SELECT generation FROM sent WHERE column_name = 'n' AND length(key) > 0), counter_collect(id, 5, 50), 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM was;
-INSERT INTO t VALUES('new', 1);
+INSERT INTO counter_changes(table_name, key, change, seq, source, device) SELECT 't', counter_key('new'), counter_change_of('{"tells":"row","row":{"life":1,"stamp":{"number":1,"id":"0a000000-0000-0000-0000-000000000000"}},"columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect(id, 5, 50)) || '}]}'), 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM was;
+UPDATE t SET n = 1 WHERE k = 'new';
 SELECT * FROM t ORDER BY k;
 --= new|1
 --= x|10
 SELECT their_value, why FROM counter_conflicts;
 --= 50|device till
 
+-- # a-device-may-begin-another-life-of-a-row-and-brings-nothing-of-the-file-itself-in-it
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_replicate('t', 'n');
+--= 0
+INSERT INTO t VALUES('x', 10);
+CREATE TEMP TABLE was AS SELECT counter_id() AS id;
+INSERT INTO counter_changes(table_name, key, change, seq, source, device) SELECT 't', counter_key('x'), counter_change_of('{"tells":"row","row":{"life":3,"stamp":{"number":1,"id":"0a000000-0000-0000-0000-000000000000"}},"columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(cell) || '}]}'), 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM (SELECT counter_collect(id, clock, value) AS cell FROM (SELECT id, 1 AS clock, 500 AS value FROM was UNION ALL SELECT '0a000000-0000-0000-0000-000000000000', 1, 7));
+SELECT * FROM t;
+--= x|7
+UPDATE t SET n = n + 1;
+SELECT n FROM t;
+--= 8
+SELECT clock, their_clock, their_value, why FROM counter_conflicts;
+--= NULL|1|500|device till
+
 -- # a-scope-may-have-a-text-with-the-character-0-as-json-spells-it
 --@ not-utf-16
 CREATE VIRTUAL TABLE v USING counter(k TEXT, j TEXT, n COUNTER, PRIMARY KEY(k, j));
 INSERT INTO v VALUES (CAST(x'610062' AS TEXT), 'x', 1), ('a', 'x', 2), ('a\u0000b', 'x', 3), (CAST(x'00c3a9f09f99822209' AS TEXT), 'y', 4), ('', 'z', 5);
-SELECT counter_value(cell), counter_key_json(key) FROM counter_changes(0) WHERE scope = '["a\u0000b"]';
+SELECT counter_value(cell), counter_key_json(key) FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE scope = '["a\u0000b"]';
 --= 1|["a\u0000b","x"]
-SELECT counter_value(cell) FROM counter_changes(0) WHERE scope = ' [ "a\u0000b" , "x" ] ';
+SELECT counter_value(cell) FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE scope = ' [ "a\u0000b" , "x" ] ';
 --= 1
-SELECT counter_value(cell) FROM counter_changes(0) WHERE scope = '["a\\u0000b"]';
+SELECT counter_value(cell) FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE scope = '["a\\u0000b"]';
 --= 3
-SELECT counter_value(cell) FROM counter_changes(0) WHERE scope = '["\u0000\u00e9\ud83d\ude42\"\t"]';
+SELECT counter_value(cell) FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE scope = '["\u0000\u00e9\ud83d\ude42\"\t"]';
 --= 4
-SELECT counter_value(cell) FROM counter_changes(0) WHERE scope = '["\u0000é🙂\u0022\u0009"]';
+SELECT counter_value(cell) FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE scope = '["\u0000é🙂\u0022\u0009"]';
 --= 4
 SELECT substr(counter_source(0, '["a\u0000b"]'), 37), counter_source(0, '["a\u0000b"]') = counter_source(0, '[{"text":"610062"}]');
 --=  ["a\u0000b"]|1
@@ -1265,7 +1277,7 @@ CREATE TEMP TABLE feed AS SELECT *, key_columns FROM counter_changes(0);
 CREATE TEMP TABLE name AS SELECT counter_source(0, '["a\u0000b"]') AS source, upto FROM counter_changes(0) LIMIT 1;
 DROP TABLE v;
 CREATE VIRTUAL TABLE v USING counter(k TEXT, j TEXT, n COUNTER, PRIMARY KEY(k, j));
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, scope) SELECT table_name, key, column_name, generation, cell, seq, source, '["a\u0000b"]' FROM feed;
+INSERT INTO counter_changes(table_name, key, change, seq, source, scope) SELECT table_name, key, change, seq, source, '["a\u0000b"]' FROM feed;
 SELECT hex(k), n FROM v;
 --= 610062|1
 
@@ -1274,7 +1286,7 @@ CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1);
 SELECT device FROM counter_changes(0);
 --= NULL
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT table_name, key, column_name, generation, cell, seq, source, 7 FROM counter_changes(0);
+INSERT INTO counter_changes(table_name, key, change, seq, source, device) SELECT table_name, key, change, seq, source, 7 FROM counter_changes(0);
 --! counter_changes: device must be TEXT, not INTEGER 7
 
 -- # a-device-does-not-change-the-values-that-a-table-held-when-tracking-began
@@ -1283,9 +1295,9 @@ INSERT INTO t VALUES('x', 1000);
 SELECT counter_track('t', 'n');
 --= 1
 CREATE TEMP TABLE opening AS SELECT s.id FROM counter_cells('t_counters') AS c, counter_shards(c.cell) AS s;
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 't', counter_key('x'), 'n', 1, counter_collect(id, 2, 0), 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM opening;
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 't', counter_key('x'), 'n', 1, counter_collect(id, 1, 1001), 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM opening;
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 't', counter_key('x'), 'n', 1, counter_collect(id, 3, 7), 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM opening;
+INSERT INTO counter_changes(table_name, key, change, seq, source, device) SELECT 't', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect(id, 2, 0)) || '}]}'), 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM opening;
+INSERT INTO counter_changes(table_name, key, change, seq, source, device) SELECT 't', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect(id, 1, 1001)) || '}]}'), 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM opening;
+INSERT INTO counter_changes(table_name, key, change, seq, source, device) SELECT 't', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect(id, 3, 7)) || '}]}'), 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM opening;
 SELECT * FROM t;
 --= x|1000
 SELECT value, their_clock, their_value, why FROM counter_conflicts ORDER BY 2;
@@ -1301,7 +1313,7 @@ INSERT INTO t VALUES('x', 1000);
 SELECT counter_track('t', 'n');
 --= 1
 CREATE TEMP TABLE opening AS SELECT s.id FROM counter_cells('t_counters') AS c, counter_shards(c.cell) AS s;
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 't', counter_key('x'), 'n', 1, counter_collect(id, clock, value), 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM (SELECT id, 2 AS clock, 0 AS value FROM opening UNION ALL SELECT '0a000000-0000-8000-8000-000000000000', 1, 1002);
+INSERT INTO counter_changes(table_name, key, change, seq, source, device) SELECT 't', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect(id, clock, value)) || '}]}'), 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM (SELECT id, 2 AS clock, 0 AS value FROM opening UNION ALL SELECT '0a000000-0000-8000-8000-000000000000', 1, 1002);
 SELECT * FROM t;
 --= x|1002
 SELECT count FROM counter_stats WHERE figure = 'shards refused';

@@ -507,13 +507,13 @@ CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
 CREATE VIEW w AS SELECT k, n FROM v;
 INSERT INTO v(v) VALUES('drop column m');
 --@ reopen
-INSERT INTO counter_changes VALUES('v', x'', 'm', 3, NULL, 0, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'', counter_change_of('{"tells":"column","name":"m","kind":"counter","generation":3}'), 0, '00000000-0000-0000-0000-00000000000a');
 --@ reopen
-INSERT INTO counter_changes VALUES('v', x'', 'm', 5, NULL, 0, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'', counter_change_of('{"tells":"column","name":"m","kind":"counter","generation":5}'), 0, '00000000-0000-0000-0000-00000000000a');
 --@ reopen
-INSERT INTO counter_changes VALUES('v', x'', 'm', 6, NULL, 0, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'', counter_change_of('{"tells":"column","name":"m","kind":"counter","generation":6}'), 0, '00000000-0000-0000-0000-00000000000a');
 --@ reopen
-INSERT INTO counter_changes VALUES('v', counter_key('x'), 'm', 9, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 0, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"m","kind":"counter","generation":9,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 0, '00000000-0000-0000-0000-00000000000a');
 SELECT * FROM v;
 --= x|0|7
 SELECT * FROM w;
@@ -671,17 +671,17 @@ INSERT INTO v(v) VALUES('drop column m');
 CREATE TEMP TABLE dropped AS SELECT * FROM counter_changes(0);
 INSERT INTO v(v) VALUES('add column m');
 INSERT INTO v(k, m) VALUES('x', 5);
-SELECT length(key), column_name, generation, counter_value(cell), seq > 0 FROM counter_changes(0);
+SELECT length(key), column_name, generation, value, seq > 0 FROM counter_changes(0) AS f, counter_change(f.change) AS c;
 --= 0|m|3|NULL|1
---= 4|n|1|1|1
 --= 4|m|3|5|1
+--= 4|n|1|1|1
 INSERT INTO counter_changes SELECT * FROM old;
 SELECT * FROM v;
 --= x|1|5
 INSERT INTO counter_changes SELECT * FROM dropped;
 SELECT * FROM v;
 --= x|1|5
-SELECT column_name, generation, cell IS NULL, length(key) FROM dropped;
+SELECT column_name, generation, cell IS NULL, length(key) FROM dropped, counter_change(dropped.change) AS c;
 --= m|2|1|0
 --= n|1|0|4
 INSERT INTO v(v) VALUES('integrity-check');
@@ -691,43 +691,43 @@ CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1);
 INSERT INTO v(v) VALUES('add column m');
 INSERT INTO v VALUES('x', 1, 5), ('y', 1, NULL);
-CREATE TEMP TABLE feed AS SELECT rowid AS n, table_name AS t, key AS k, column_name AS c, generation AS g, cell, seq AS q, source AS s FROM counter_changes(0);
+CREATE TEMP TABLE feed AS SELECT rowid AS n, table_name AS t, key AS k, change AS c, seq AS q, source AS s FROM counter_changes(0);
 DROP TABLE v;
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
-INSERT INTO counter_changes SELECT t, k, c, g, cell, q, s FROM feed WHERE c = 'm' AND cell IS NOT NULL;
+INSERT INTO counter_changes SELECT t, k, counter_change_of('{"tells":"row","columns":[{"name":"m","kind":"counter","generation":1,"cell":' || counter_json(cell) || '}]}'), q, s FROM feed, counter_change(c) AS told WHERE column_name = 'm' AND cell IS NOT NULL;
 SELECT * FROM v;
 --= x|0|5
 SELECT name, value FROM counter_state WHERE kind = 'counter';
 --= m|1
-INSERT INTO counter_changes SELECT t, k, c, g, cell, q, s FROM feed ORDER BY n DESC;
-INSERT INTO counter_changes SELECT t, k, c, g, cell, q, s FROM feed;
+INSERT INTO counter_changes SELECT t, k, c, q, s FROM feed ORDER BY n DESC;
+INSERT INTO counter_changes SELECT t, k, c, q, s FROM feed;
 SELECT * FROM v;
 --= x|2|5
 --= y|1|0
-INSERT INTO counter_changes SELECT t, x'', 'n', 2, NULL, 0, s FROM feed LIMIT 1;
+INSERT INTO counter_changes SELECT t, x'', counter_change_of('{"tells":"column","name":"n","kind":"counter","generation":2}'), 0, s FROM feed LIMIT 1;
 SELECT * FROM v;
 --= x|5
-INSERT INTO counter_changes SELECT t, k, c, g, cell, q, s FROM feed;
+INSERT INTO counter_changes SELECT t, k, c, q, s FROM feed;
 SELECT * FROM v;
 --= x|5
-INSERT INTO counter_changes SELECT t, x'', 'later', 2, NULL, 0, s FROM feed LIMIT 1;
+INSERT INTO counter_changes SELECT t, x'', counter_change_of('{"tells":"column","name":"later","kind":"counter","generation":2}'), 0, s FROM feed LIMIT 1;
 SELECT name, value FROM counter_state WHERE kind = 'counter' ORDER BY name;
 --= later|2
 --= m|1
 --= n|2
-INSERT INTO counter_changes SELECT t, k, c, 3, cell, q, s FROM feed WHERE c = 'n' AND cell IS NOT NULL;
+INSERT INTO counter_changes SELECT t, k, counter_change_of(replace(counter_change_json(c), '"name":"n","kind":"counter","generation":1', '"name":"n","kind":"counter","generation":3')), q, s FROM feed WHERE length(k) > 0;
 SELECT * FROM v;
 --= x|2|5
 --= y|1|0
-INSERT INTO counter_changes SELECT t, x'', 'k', 1, NULL, 0, s FROM feed LIMIT 1;
+INSERT INTO counter_changes SELECT t, x'', counter_change_of('{"tells":"column","name":"k","kind":"counter","generation":1}'), 0, s FROM feed LIMIT 1;
 --! counter_changes: table v: column k is part of the key
-INSERT INTO counter_changes SELECT t, x'', 'v', 1, NULL, 0, s FROM feed LIMIT 1;
+INSERT INTO counter_changes SELECT t, x'', counter_change_of('{"tells":"column","name":"v","kind":"counter","generation":1}'), 0, s FROM feed LIMIT 1;
 --! counter_changes: table v: column v cannot be added to a table of the same name: rename the table
-INSERT INTO counter_changes SELECT t, x'', 'M', 4, NULL, 0, s FROM feed LIMIT 1;
+INSERT INTO counter_changes SELECT t, x'', counter_change_of('{"tells":"column","name":"M","kind":"counter","generation":4}'), 0, s FROM feed LIMIT 1;
 --! counter_changes: table v: the counter is spelled m here: the tables differ
-INSERT INTO counter_changes SELECT t, x'', 'rowid', 1, NULL, 0, s FROM feed LIMIT 1;
+INSERT INTO counter_changes SELECT t, x'', counter_change_of('{"tells":"column","name":"rowid","kind":"counter","generation":1}'), 0, s FROM feed LIMIT 1;
 --! counter_changes: table v: no column can have the name 'rowid'
-INSERT INTO counter_changes SELECT t, x'', 'm', 4294967295, NULL, 0, s FROM feed LIMIT 1;
+INSERT INTO counter_changes SELECT t, x'', counter_change_of('{"tells":"column","name":"m","kind":"counter","generation":4294967295}'), 0, s FROM feed LIMIT 1;
 INSERT INTO v(v) VALUES('drop column m');
 --! v: column m was added and dropped 4294967295 times, which is the limit
 SELECT name, value FROM counter_state WHERE kind = 'counter' ORDER BY name;
@@ -742,19 +742,19 @@ INSERT INTO v VALUES('x', 1);
 BEGIN;
 INSERT INTO v VALUES('x', 1);
 SAVEPOINT s;
-INSERT INTO counter_changes VALUES('v', counter_key('x'), 'm', 3, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 0, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"m","kind":"counter","generation":3,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 0, '00000000-0000-0000-0000-00000000000a');
 SELECT * FROM v;
 --= x|2|7
 ROLLBACK TO s;
 SELECT * FROM v;
 --= x|2
-INSERT INTO counter_changes VALUES('v', counter_key('x'), 'm', 1, x'00', 0, '00000000-0000-0000-0000-00000000000a');
---! counter_changes: table v: column m: the cell is no counter cell
-INSERT INTO counter_changes VALUES('v', counter_key('x', 'y'), 'm', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 0, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key('x'), x'010001016D01010100', 0, '00000000-0000-0000-0000-00000000000a');
+--! counter_changes: the change: column m has no well-formed cell
+INSERT INTO counter_changes VALUES('v', counter_key('x', 'y'), counter_change_of('{"tells":"row","columns":[{"name":"m","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 0, '00000000-0000-0000-0000-00000000000a');
 --! counter_changes: table v: the key has 2 values and the key of the table 1: the tables differ
 SELECT * FROM v;
 --= x|2
-INSERT INTO counter_changes VALUES('v', counter_key('x'), 'm', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 0, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"m","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 0, '00000000-0000-0000-0000-00000000000a');
 INSERT INTO v VALUES('x', 1, 1);
 COMMIT;
 SELECT * FROM v;
@@ -783,7 +783,7 @@ SELECT counter_table_digest('v') = counter_table_digest('v', 'phone');
 --= 1
 SELECT * FROM counter_digests('v', 1);
 --= 0/1|0|1549c425-2b11-507b-9936-c899df26653d
-SELECT table_name, length(key), column_name, generation, cell, seq > 0 FROM counter_changes(0);
+SELECT table_name, length(key), column_name, generation, cell, seq > 0 FROM counter_changes(0) AS f, counter_change(f.change) AS c;
 --= v|0|a|2|NULL|1
 --= v|0|b|2|NULL|1
 INSERT INTO v(v) VALUES('integrity-check');
@@ -839,8 +839,8 @@ INSERT INTO third.v(v) VALUES('integrity-check');
 
 -- # there-is-nothing-to-reset-where-no-counter-is-left
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
-INSERT INTO counter_changes VALUES('v', x'', 'n', 2, NULL, 0, '00000000-0000-0000-0000-00000000000a');
-INSERT INTO counter_changes VALUES('v', x'', 'm', 2, NULL, 0, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'', counter_change_of('{"tells":"column","name":"n","kind":"counter","generation":2}'), 0, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'', counter_change_of('{"tells":"column","name":"m","kind":"counter","generation":2}'), 0, '00000000-0000-0000-0000-00000000000a');
 INSERT INTO v(v, k) VALUES('reset', 'x');
 --! v: the table has no counter left: the command 'add column <counter>' adds one
 SELECT count(*) FROM v_cells;
@@ -994,7 +994,7 @@ SELECT name, value FROM counter_state WHERE kind = 'counter' ORDER BY name;
 SELECT counter_table_digest('v') = counter_table_digest('v', 'phone');
 --= 1
 -- its feed brings them on, before anybody counts in them
-SELECT column_name, generation FROM counter_changes(0) WHERE key = x'' ORDER BY 1;
+SELECT column_name, generation FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE key = x'' ORDER BY 1;
 --= e|1
 --= m|3
 --= n|2
@@ -1219,14 +1219,14 @@ CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER, m COUNTER);
 INSERT INTO v VALUES('a', 1, 2);
 CREATE TEMP TABLE since AS SELECT counter_changes_end() AS n;
 INSERT INTO v(v) VALUES ('drop column m');
-SELECT column_name, seq >= n, upto > seq FROM since, counter_changes(n);
+SELECT column_name, seq >= n, upto > seq FROM since, counter_changes(n) AS f, counter_change(f.change) AS c;
 --= m|1|1
 UPDATE since SET n = counter_changes_end();
-SELECT column_name FROM since, counter_changes(n);
---
+SELECT count(*) FROM since, counter_changes(n);
+--= 0
 INSERT INTO v(v) VALUES ('add column m');
-SELECT column_name, generation, seq >= n FROM since, counter_changes(n);
+SELECT column_name, generation, seq >= n FROM since, counter_changes(n) AS f, counter_change(f.change) AS c;
 --= m|3|1
-SELECT column_name, generation FROM counter_changes(0) ORDER BY seq;
+SELECT column_name, generation FROM counter_changes(0) AS f, counter_change(f.change) AS c ORDER BY seq;
 --= n|1
 --= m|3

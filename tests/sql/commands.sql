@@ -130,9 +130,9 @@ INSERT INTO v(v) VALUES('add column p');
 INSERT INTO v(v) VALUES('drop column p'), ('drop column m');
 INSERT INTO v(v) VALUES('add column p'), ('add column m');
 INSERT INTO v(k, m, p) VALUES('a', 5, 6);
-INSERT INTO counter_changes VALUES('v', x'', 'm', 5, NULL, 0, '00000000-0000-0000-0000-00000000000a');
-INSERT INTO counter_changes VALUES('v', x'', 'p', 5, NULL, 0, '00000000-0000-0000-0000-00000000000a');
-INSERT INTO counter_changes VALUES('v', x'', 'q', 2, NULL, 0, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'', counter_change_of('{"tells":"column","name":"m","kind":"counter","generation":5}'), 0, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'', counter_change_of('{"tells":"column","name":"p","kind":"counter","generation":5}'), 0, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'', counter_change_of('{"tells":"column","name":"q","kind":"counter","generation":2}'), 0, '00000000-0000-0000-0000-00000000000a');
 SELECT k, n, m, p FROM v;
 --= a|1|0|0
 SELECT * FROM w;

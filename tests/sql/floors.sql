@@ -335,9 +335,9 @@ SELECT * FROM counter_floors('v');
 CREATE TEMP TABLE mark AS SELECT max(upto) AS upto FROM counter_changes(0);
 INSERT INTO v VALUES(300, 1);
 INSERT INTO v(v, h) VALUES('purge below', 250);
-SELECT counter_key_json(key), column_name FROM mark, counter_changes(mark.upto);
---= [250]|NULL
---= [300]|n
+SELECT counter_key_json(key), kind, column_name FROM mark, counter_changes(mark.upto) AS f, counter_change(f.change) AS c;
+--= [250]|floors|NULL
+--= [300]|counter|n
 
 -- # a-floor-of-one-table-is-none-of-another-until-that-has-its-own
 CREATE VIRTUAL TABLE v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
@@ -355,10 +355,10 @@ INSERT INTO v VALUES(4, 1);
 CREATE VIRTUAL TABLE v USING counter(k TEXT, h INTEGER, n COUNTER, PRIMARY KEY(k, h));
 INSERT INTO v VALUES('a', 1, 1), ('a', 9, 1);
 INSERT INTO v(v, h) VALUES('purge below', 5);
-SELECT table_name, counter_key_json(key), column_name, generation, counter_value(cell) FROM counter_changes(0);
---= v|[null,5]|NULL|0|NULL
---= v|["a",9]|n|1|1
-CREATE TEMP TABLE floor AS SELECT * FROM counter_changes(0) WHERE column_name IS NULL;
+SELECT table_name, counter_key_json(key), kind, column_name, generation, value FROM counter_changes(0) AS f, counter_change(f.change) AS c;
+--= v|[null,5]|floors|NULL|NULL|NULL
+--= v|["a",9]|counter|n|1|1
+CREATE TEMP TABLE floor AS SELECT * FROM counter_changes(0) WHERE change = counter_change_of('{"tells":"floors"}');
 DROP TABLE v;
 CREATE VIRTUAL TABLE v USING counter(k TEXT, h INTEGER, n COUNTER, PRIMARY KEY(k, h));
 INSERT INTO v VALUES('b', 4, 1), ('b', 5, 1);
@@ -367,8 +367,8 @@ SELECT * FROM counter_floors('v');
 --= h|5
 SELECT * FROM v;
 --= b|5|1
-INSERT INTO counter_changes VALUES('v', counter_key('c', 4), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
-INSERT INTO counter_changes VALUES('v', counter_key('c', 5), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key('c', 4), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key('c', 5), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 SELECT * FROM v;
 --= b|5|1
 --= c|5|7
@@ -378,21 +378,23 @@ INSERT INTO v VALUES('b', 4, 1);
 -- # a-row-of-floors-in-the-feed-is-checked-like-others
 CREATE VIRTUAL TABLE v USING counter(k TEXT, h INTEGER, n COUNTER, PRIMARY KEY(k, h));
 INSERT INTO v VALUES('a', 1, 1);
-INSERT INTO counter_changes VALUES('v', x'd100010a', NULL, 0, x'c102', 1, '00000000-0000-0000-0000-00000000000a');
---! counter_changes: column_name must be TEXT, not NULL
-INSERT INTO counter_changes VALUES('v', x'd100010a', 'n', 1, NULL, 1, '00000000-0000-0000-0000-00000000000a');
---! counter_changes: cell must be a BLOB, not NULL
-INSERT INTO counter_changes VALUES('v', x'd10000010a', NULL, 0, NULL, 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'd100010a', x'0200', 1, '00000000-0000-0000-0000-00000000000a');
+--! counter_changes: the change has bytes behind its end
+INSERT INTO counter_changes VALUES('v', x'd100010a', counter_change_of('{"tells":"row","columns":[]}'), 1, '00000000-0000-0000-0000-00000000000a');
+--! counter_changes: table v: the key has a value of no known type
+INSERT INTO counter_changes VALUES('v', x'', counter_change_of('{"tells":"floors"}'), 1, '00000000-0000-0000-0000-00000000000a');
+--! counter_changes: table v: the key is no packed key
+INSERT INTO counter_changes VALUES('v', x'd10000010a', counter_change_of('{"tells":"floors"}'), 1, '00000000-0000-0000-0000-00000000000a');
 --! counter_changes: table v: the key has 3 values and the key of the table 2: the tables differ
-INSERT INTO counter_changes VALUES('v', x'd1010a00', NULL, 0, NULL, 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'd1010a00', counter_change_of('{"tells":"floors"}'), 1, '00000000-0000-0000-0000-00000000000a');
 --! counter_changes: table v: the key has (5) for the column k TEXT, which would store another value: the tables differ
-INSERT INTO counter_changes VALUES('u', x'd100010a', NULL, 0, NULL, 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('u', x'd100010a', counter_change_of('{"tells":"floors"}'), 1, '00000000-0000-0000-0000-00000000000a');
 --! counter_changes: table u: no counter table was created with this name here: CREATE it as at the source; if it is a tracked one there, CREATE the ordinary table, and call counter_track
-INSERT INTO counter_changes VALUES('v', x'd10000', NULL, 0, NULL, 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'd10000', counter_change_of('{"tells":"floors"}'), 1, '00000000-0000-0000-0000-00000000000a');
 SELECT * FROM counter_floors('v');
 SELECT * FROM v;
 --= a|1|1
-INSERT INTO counter_changes VALUES('v', x'd100010a', NULL, 0, NULL, 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'd100010a', counter_change_of('{"tells":"floors"}'), 1, '00000000-0000-0000-0000-00000000000a');
 SELECT * FROM counter_floors('v');
 --= h|5
 SELECT * FROM v;
@@ -513,7 +515,7 @@ SELECT * FROM counter_digests('v', 2);
 --! counter_digests: column n of (2): the cell is no counter cell
 SELECT count(*) FROM counter_changes(0);
 --! counter_changes: table v: column n of (2): the cell is no counter cell
-INSERT INTO counter_changes VALUES('v', counter_key(2), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key(2), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 --! counter_changes: table v: column n of (2): the cell is no counter cell
 INSERT INTO v(v, h) VALUES('purge below', 3);
 SELECT *, counter_table_digest('v') IS NOT NULL, (SELECT count(*) FROM counter_changes(0)) FROM v;
@@ -584,7 +586,7 @@ CREATE TRIGGER tr AFTER INSERT ON counter_state BEGIN DELETE FROM v_cells; END;
 INSERT INTO phone.v VALUES(1, 1);
 SELECT * FROM counter_pull('phone');
 --!~ counter_pull: table v: *trigger*
-INSERT INTO counter_changes VALUES('v', counter_key(4), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key(4), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 --!~ counter_changes: table v: *trigger*
 SELECT * FROM v;
 
@@ -724,7 +726,7 @@ SELECT k FROM v;
 -- one that is there already, as in a file of an earlier version, is no hindrance
 UPDATE counter_state SET value = x'd103016201040301630102' WHERE hex(value) = 'D10001040301630102';
 INSERT INTO v(v, k) VALUES('purge below', 'b');
-INSERT INTO counter_changes VALUES('v', x'd1030163000000', NULL, 0, NULL, 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'd1030163000000', counter_change_of('{"tells":"floors"}'), 1, '00000000-0000-0000-0000-00000000000a');
 --!~ *table v: a floor of column k must not be a text, as ('c'), in a file in UTF-16: files in UTF-8 have texts in another order
 
 -- # a-floor-rises-and-rows-are-merged-under-count-changes

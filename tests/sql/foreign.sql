@@ -11,11 +11,11 @@ SELECT counter_replicate('item', 'n');
 --= 0
 INSERT INTO category VALUES ('old'), ('new');
 INSERT INTO item VALUES ('jam', 'old', 'Jam', 3);
-CREATE TABLE fed.first AS SELECT table_name, key, column_name, generation, cell, seq, source FROM counter_changes(0);
+CREATE TABLE fed.first AS SELECT table_name, key, change, seq, source FROM counter_changes(0);
 UPDATE item SET cat = 'new', n = 4;
 DELETE FROM category WHERE id = 'old';
 UPDATE item SET name = 'Plum jam';
-CREATE TABLE fed.second AS SELECT table_name, key, column_name, generation, cell, seq, source FROM counter_changes(0);
+CREATE TABLE fed.second AS SELECT table_name, key, change, seq, source FROM counter_changes(0);
 SELECT counter_untrack('item');
 --= 1
 SELECT counter_untrack('category');
@@ -26,7 +26,7 @@ SELECT counter_replicate('category');
 --= 0
 SELECT counter_replicate('item', 'n');
 --= 0
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM fed.first;
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT * FROM fed.first;
 SELECT table_name, row_key, column_name, state, merged FROM counter_tracked WHERE row_key NOT NULL ORDER BY 1, 2, 3;
 --= item|('jam')|cat|waits|old
 --= item|('jam')|n|waits|3
@@ -37,7 +37,7 @@ SELECT counter_seen('7529cd67-394b-3247-8020-f2a7272fc8d9', 0, 1);
 --= 1
 SELECT * FROM item;
 --= jam|old|Jam|3
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM fed.second;
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT * FROM fed.second;
 SELECT table_name, row_key, column_name, state, shown, merged FROM counter_tracked WHERE row_key NOT NULL ORDER BY 1, 2, 3;
 --= category|('old')|NULL|differs|NULL|NULL
 --= item|('jam')|cat|differs|old|new
@@ -71,16 +71,16 @@ SELECT counter_track('office.t', 'n', 'm');
 --= 0
 INSERT INTO main.t VALUES ('a', 4, 3);
 DELETE FROM main.t;
-CREATE TABLE office.fed AS SELECT table_name, key, column_name, generation, cell, seq, source FROM counter_changes(0);
-SELECT column_name, counter_json(cell) FROM office.fed;
---= n|{"life":2}
+CREATE TABLE office.fed AS SELECT table_name, key, counter_change_of('{"tells":"row","columns":[{"name":"' || column_name || '","kind":"counter","generation":1,"cell":' || counter_json(cell) || '}]}') AS change, seq, source FROM counter_changes(0) AS f, counter_change(f.change) AS c;
+SELECT column_name, counter_json(cell) FROM office.fed AS f, counter_change(f.change);
 --= m|{"life":2}
+--= n|{"life":2}
 SELECT counter_untrack('main.t');
 --= 2
 SELECT counter_track('main.t', 'n', 'm');
 --= 0
 INSERT INTO main.t(k, n) VALUES ('a', 1);
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM office.fed;
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT * FROM office.fed;
 SELECT row_key, column_name, state, shown, merged FROM counter_tracked WHERE row_key NOT NULL;
 --= ('a')|n|differs|1|NULL
 --= ('a')|m|differs|NULL|NULL
@@ -453,7 +453,7 @@ CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, p TEXT REFERENCES par(id));
 SELECT counter_track('t', 'n');
 --= 0
 INSERT INTO t(k) VALUES('c');
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES('t', counter_key('c'), 'n', 1, counter_inc(NULL, 10, '00000000-0000-0000-0000-00000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES('t', counter_key('c'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 10, '00000000-0000-0000-0000-00000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 SELECT * FROM t;
 --= c|NULL|NULL
 SELECT counter_seen(counter_id(), 0, 0);

@@ -399,11 +399,11 @@ SELECT counter_track('t', 'n', 'm');
 --= 0
 INSERT INTO t VALUES('a', 1, 1);
 CREATE TEMP TRIGGER app AFTER INSERT ON main.t WHEN NEW.k = 'c' BEGIN DELETE FROM t WHERE k = NEW.k; END;
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES('t', counter_key('c'), 'n', 1, counter_inc(NULL, 5, '00000000-0000-0000-0000-00000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES('t', counter_key('c'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 5, '00000000-0000-0000-0000-00000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 SELECT _away, k FROM t_counters_cells;
 --= NULL|a
 --= 1|c
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES('t', counter_key('c'), 'm', 1, counter_inc(NULL, 5, '00000000-0000-0000-0000-00000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES('t', counter_key('c'), counter_change_of('{"tells":"row","columns":[{"name":"m","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 5, '00000000-0000-0000-0000-00000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 SELECT count(*) FROM t_counters_cells WHERE k = 'c';
 --= 1
 INSERT INTO t_counters(t_counters) VALUES('integrity-check');
@@ -494,7 +494,7 @@ SELECT counter_track('t', 'n');
 --= 0
 INSERT INTO t VALUES('a', 1);
 CREATE TEMP TRIGGER app AFTER INSERT ON main.t WHEN NEW.k = 'c' BEGIN INSERT OR REPLACE INTO t(rowid, k, n) VALUES(NEW.rowid, 'z', 1); END;
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES('t', counter_key('c'), 'n', 1, counter_inc(NULL, 5, '00000000-0000-0000-0000-00000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES('t', counter_key('c'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 5, '00000000-0000-0000-0000-00000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 INSERT INTO t_counters(t_counters) VALUES('integrity-check');
 DROP TRIGGER app;
 INSERT INTO t VALUES('c', 2);

@@ -342,12 +342,12 @@ SELECT counter_track('products', 'stock', 'opening=same');
 --= 3
 SELECT counter_opening('products', 'add', '00000000-0000-8000-8000-000000000001', '00000000-0000-8000-8000-000000000002');
 --= 0
-SELECT table_name, hex(key), column_name, generation, substr(hex(cell), 1, 4), length(cell) FROM counter_changes(0) LIMIT 2;
---~ products||NULL|0|B10*|34
---~ products||NULL|0|B10*|34
-SELECT count(*), sum(column_name IS NULL) FROM counter_changes(0);
+SELECT table_name, hex(key), counter_change_json(change) FROM counter_changes(0) LIMIT 2;
+--~ products||{"tells":"answer","answer":"b101*"}
+--~ products||{"tells":"answer","answer":"b102*"}
+SELECT count(*), sum(kind = 'answer') FROM counter_changes(0) AS f, counter_change(f.change) AS c;
 --= 5|2
-SELECT count(*), sum(column_name IS NULL) FROM counter_changes(0, '0/1');
+SELECT count(*), sum(kind = 'answer') FROM counter_changes(0, '0/1') AS f, counter_change(f.change) AS c;
 --= 5|2
 SELECT count(*) FROM counter_changes((SELECT max(upto) FROM counter_changes(0)));
 --= 0
@@ -356,46 +356,40 @@ SELECT count(*) FROM counter_changes((SELECT max(upto) FROM counter_changes(0)))
 CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER);
 SELECT counter_track('products', 'stock');
 --= 0
-INSERT INTO counter_changes(table_name, key, generation, cell, seq, source) VALUES ('products', x'', 0, x'B10100000000000080008000000000000001000000000000800080000000000000', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('products', x'', x'04B10100000000000080008000000000000001000000000000800080000000000000', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --! counter_changes: table products: an answer about two openings is damaged
-INSERT INTO counter_changes(table_name, key, generation, cell, seq, source) VALUES ('products', x'', 0, x'B1030000000000008000800000000000000100000000000080008000000000000002', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('products', x'', x'04B1030000000000008000800000000000000100000000000080008000000000000002', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --! counter_changes: table products: an answer about two openings is damaged
-INSERT INTO counter_changes(table_name, key, generation, cell, seq, source) VALUES ('products', x'', 0, x'B2010000000000008000800000000000000100000000000080008000000000000002', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('products', x'', x'04B2010000000000008000800000000000000100000000000080008000000000000002', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --! counter_changes: table products: an answer about two openings is damaged
-INSERT INTO counter_changes(table_name, key, generation, cell, seq, source) VALUES ('products', x'', 0, x'B1010000000000008000800000000000000200000000000080008000000000000001', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('products', x'', x'04B1010000000000008000800000000000000200000000000080008000000000000001', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --! counter_changes: table products: an answer about two openings is damaged
-INSERT INTO counter_changes(table_name, key, generation, cell, seq, source) VALUES ('products', x'', 0, x'B1010000000000008000800000000000000100000000000040008000000000000002', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('products', x'', x'04B1010000000000008000800000000000000100000000000040008000000000000002', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --! counter_changes: table products: an answer about two openings is damaged
-INSERT INTO counter_changes(table_name, key, generation, cell, seq, source) VALUES ('products', x'', 0, x'', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('products', x'', x'04', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --! counter_changes: table products: an answer about two openings is damaged
-INSERT INTO counter_changes(table_name, key, generation, cell, seq, source) VALUES ('products', x'', 1, x'B1010000000000008000800000000000000100000000000080008000000000000002', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
---! counter_changes: generation must be 0 if there is no column, not INTEGER 1
-INSERT INTO counter_changes(table_name, key, generation, cell, seq, source) VALUES ('products', x'', 0, 'B1', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
---! counter_changes: cell must be a BLOB, not TEXT 'B1'
-INSERT INTO counter_changes(table_name, key, generation, cell, seq, source) VALUES ('products', counter_key('tea'), 0, x'B1010000000000008000800000000000000100000000000080008000000000000002', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
---! counter_changes: column_name must be TEXT, not NULL
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('products', x'', 'stock', 1, x'B1010000000000008000800000000000000100000000000080008000000000000002', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
---!~ counter_changes: table products: *
-INSERT INTO counter_changes(table_name, key, generation, cell, seq, source) VALUES ('other', x'', 0, x'B1010000000000008000800000000000000100000000000080008000000000000002', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('products', counter_key('tea'), x'0100010573746F636B010121B1010000000000008000800000000000000100000000000080008000000000000002', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+--! counter_changes: the change: column stock has no well-formed cell
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('other', x'', x'04B1010000000000008000800000000000000100000000000080008000000000000002', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --!~ counter_changes: table other: no counter table was created with this name here: *
-INSERT INTO counter_changes(table_name, key, generation, cell, seq, source, key_columns) VALUES ('products', x'', 0, x'B1010000000000008000800000000000000100000000000080008000000000000002', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9', 'sku INTEGER BINARY');
+INSERT INTO counter_changes(table_name, key, change, seq, source, key_columns) VALUES ('products', x'', x'04B1010000000000008000800000000000000100000000000080008000000000000002', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9', 'sku INTEGER BINARY');
 --!~ counter_changes: table products: the tables differ in the key: *
 SELECT count(*) FROM counter_state WHERE kind = 'answer';
 --= 0
-INSERT INTO counter_changes(table_name, key, generation, cell, seq, source, key_columns) VALUES ('products', x'', 0, x'B1010000000000008000800000000000000100000000000080008000000000000002', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9', 'sku TEXT BINARY');
-INSERT INTO counter_changes(table_name, key, generation, cell, seq, source) VALUES ('products', x'', 0, x'B1010000000000008000800000000000000100000000000080008000000000000002', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source, key_columns) VALUES ('products', x'', x'04B1010000000000008000800000000000000100000000000080008000000000000002', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9', 'sku TEXT BINARY');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('products', x'', x'04B1010000000000008000800000000000000100000000000080008000000000000002', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 SELECT hex(name) FROM counter_state WHERE kind = 'answer';
 --= B1010000000000008000800000000000000100000000000080008000000000000002
-SELECT hex(cell) FROM counter_changes(0);
---= B1010000000000008000800000000000000100000000000080008000000000000002
+SELECT hex(change) FROM counter_changes(0);
+--= 04B1010000000000008000800000000000000100000000000080008000000000000002
 
 -- # cells-of-two-openings-in-a-feed-are-not-shown-until-an-answer-comes
 CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER);
 SELECT counter_track('products', 'stock');
 --= 0
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('products', counter_key('tea'), 'stock', 1, counter_inc(NULL, 10, '00000000-0000-8000-8000-000000000001'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('products', counter_key('tea'), counter_change_of('{"tells":"row","columns":[{"name":"stock","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 10, '00000000-0000-8000-8000-000000000001')) || '}]}'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 UPDATE products SET stock = stock - 1;
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('products', counter_key('tea'), 'stock', 1, counter_inc(NULL, 12, '00000000-0000-8000-8000-000000000002'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('products', counter_key('tea'), counter_change_of('{"tells":"row","columns":[{"name":"stock","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 12, '00000000-0000-8000-8000-000000000002')) || '}]}'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 SELECT stock FROM products;
 --= 9
 SELECT state, shown, merged FROM counter_tracked WHERE row_key NOT NULL;
@@ -405,12 +399,12 @@ SELECT counter_seen('7529cd67-394b-3247-8020-f2a7272fc8d9', 0, 1);
 --= 1
 SELECT stock FROM products;
 --= 14
-INSERT INTO counter_changes(table_name, key, generation, cell, seq, source) VALUES ('products', x'', 0, x'B1010000000000008000800000000000000100000000000080008000000000000002', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('products', x'', x'04B1010000000000008000800000000000000100000000000080008000000000000002', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 SELECT stock FROM products;
 --= 16
 SELECT count(*) FROM counter_tracked WHERE row_key NOT NULL;
 --= 0
-SELECT s.id, s.clock, s.value FROM counter_changes(0) AS c, counter_shards(c.cell) AS s WHERE column_name IS NOT NULL AND s.id LIKE '0000%';
+SELECT s.id, s.clock, s.value FROM counter_changes(0) AS f, counter_change(f.change) AS c, counter_shards(c.cell) AS s WHERE c.kind = 'counter' AND s.id LIKE '0000%';
 --= 00000000-0000-8000-8000-000000000001|2|0
 --= 00000000-0000-8000-8000-000000000002|1|12
 
@@ -419,10 +413,10 @@ CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER);
 SELECT counter_track('products', 'stock');
 --= 0
 BEGIN;
-INSERT INTO counter_changes(table_name, key, generation, cell, seq, source) VALUES ('products', x'', 0, x'B1020000000000008000800000000000000100000000000080008000000000000002', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('products', x'', x'04B1020000000000008000800000000000000100000000000080008000000000000002', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 SELECT counter_opening('products', 'same', '00000000-0000-8000-8000-000000000001', '00000000-0000-8000-8000-000000000002');
 --= 0
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('products', counter_key('tea'), 'stock', 1, counter_merge(counter_inc(NULL, 10, '00000000-0000-8000-8000-000000000001'), counter_inc(NULL, 12, '00000000-0000-8000-8000-000000000002')), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('products', counter_key('tea'), counter_change_of('{"tells":"row","columns":[{"name":"stock","kind":"counter","generation":1,"cell":' || counter_json(counter_merge(counter_inc(NULL, 10, '00000000-0000-8000-8000-000000000001'), counter_inc(NULL, 12, '00000000-0000-8000-8000-000000000002'))) || '}]}'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 COMMIT;
 SELECT stock FROM products;
 --= 12
@@ -432,23 +426,15 @@ CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER);
 SELECT counter_track('products', 'stock');
 --= 0
 BEGIN;
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('products', counter_key('tea'), 'stock', 1, counter_inc(NULL, 10, '00000000-0000-8000-8000-000000000001'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('products', counter_key('tea'), 'stock', 1, counter_inc(NULL, 12, '00000000-0000-8000-8000-000000000002'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('products', counter_key('jam'), 'stock', 1, counter_inc(NULL, 3), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('products', counter_key('tea'), counter_change_of('{"tells":"row","columns":[{"name":"stock","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 10, '00000000-0000-8000-8000-000000000001')) || '}]}'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('products', counter_key('tea'), counter_change_of('{"tells":"row","columns":[{"name":"stock","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 12, '00000000-0000-8000-8000-000000000002')) || '}]}'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('products', counter_key('jam'), counter_change_of('{"tells":"row","columns":[{"name":"stock","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 3)) || '}]}'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 SELECT counter_opening('products', 'add', '00000000-0000-8000-8000-000000000001', '00000000-0000-8000-8000-000000000002');
 --= 0
 COMMIT;
 SELECT sku, stock FROM products ORDER BY sku;
 --= jam|3
 --= tea|22
-
--- # a-feed-row-whose-column-has-no-name-is-a-row-and-refused-if-it-is-none
-CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('v', counter_key('a'), '', 1, counter_inc(NULL, 1), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
---! counter_changes: generation must be 0 in the row of a replicated table, not INTEGER 1
-INSERT INTO counter_changes(table_name, key, column_name, generation, seq, source) VALUES ('v', x'', '', 1, 0, '7529cd67-394b-3247-8020-f2a7272fc8d9');
---! counter_changes: cell must be a BLOB, not NULL
-SELECT * FROM v;
 
 -- # a-damaged-answer-in-a-file-is-told-and-nothing-of-it-is-taken
 ATTACH 'office.db' AS office;

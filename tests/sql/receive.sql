@@ -72,9 +72,8 @@ CREATE TABLE counter_http_ids(id TEXT PRIMARY KEY, token TEXT NOT NULL);
 INSERT INTO counter_http_tokens VALUES('bb', 'phone');
 CREATE TEMP TABLE body AS SELECT json_object('format', 1, 'source', '00000000-0000-0000-0000-00000000000b', 'since', 5, 'upto', 5, 'changes', json_array(json_object('table', 'v', 'packed', hex(counter_key('a')), 'seq', 5, 'change',
   hex(counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"' || counter_id() || '","clock":9223372036854,"value":70},{"id":"00000000-0000-0000-0000-00000000000b","clock":1,"value":20}]}}]}'))))) AS line;
-SELECT counter_receive('bb', replace(line, ':5,"upto":5', ':0,"upto":5')) -> '$.warnings[0]' LIKE '"the device phone sent 1 count under an id of the served file itself%' FROM body;
---@ since 3.38
---= 1
+SELECT json_extract(counter_receive('bb', replace(line, ':5,"upto":5', ':0,"upto":5')), '$.warnings[0]') FROM body;
+--~ the device phone sent 1 count under an id of the served file itself*
 SELECT * FROM v;
 --= a|21
 SELECT count(*) FROM counter_conflicts;

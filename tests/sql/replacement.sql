@@ -107,7 +107,7 @@ SELECT counter_init('dc1:rack1', 'pending');
 --= 4c5128aa-402c-31c8-a03f-6c27b0f53f93
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 BEGIN;
-INSERT INTO counter_changes VALUES('v', counter_key('z'), 'n', 1, counter_inc(NULL, 3, '00000000-0000-0000-0000-00000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key('z'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 3, '00000000-0000-0000-0000-00000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 SELECT counter_inc(NULL);
 --!~ counter_inc: main is to take over 'dc1:rack1' and does not count yet: *
 COMMIT;

@@ -574,9 +574,11 @@ SELECT counter_untrack('main.p', 'w');
 --= 1
 SELECT counter_replicate('main.p');
 --= 1
-CREATE TABLE office.fed AS SELECT table_name, key, column_name, generation, cell, seq, source FROM counter_changes(0);
-SELECT hex(key), column_name, generation FROM office.fed;
---= D1030161||0
+CREATE TABLE office.fed AS SELECT table_name, key, change, seq, source FROM counter_changes(0);
+SELECT counter_key_json(key), kind, column_name, generation FROM office.fed AS f, counter_change(f.change);
+--= NULL|regular|w|2
+--= ["a"]|row|NULL|NULL
+--= ["a"]|regular|w|2
 SELECT counter_replicate('main.p', 'w');
 --= 1
 UPDATE main.p SET w = w + 1;
@@ -586,15 +588,15 @@ DROP TABLE main.p;
 CREATE TABLE main.p(k TEXT PRIMARY KEY, w INTEGER);
 SELECT counter_replicate('main.p', 'w');
 --= 0
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM office.fed;
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT * FROM office.fed;
 --! counter_changes: table p: column w was a counter and is a regular column at the source: call counter_untrack('p', 'w'), then counter_replicate('p', 'values=oldest'), which takes the values of the source, or counter_replicate('p'), which keeps those of this file
 SELECT counter_untrack('main.p', 'w');
 --= 1
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM office.fed;
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT * FROM office.fed;
 --! counter_changes: table p: column w was a counter here and is replicated at the source: call counter_replicate('p', 'values=oldest'), which takes the values of the source, or counter_replicate('p'), which keeps those of this file
 SELECT counter_replicate('main.p', 'values=oldest');
 --= 0
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM office.fed;
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT * FROM office.fed;
 SELECT * FROM main.p;
 --= a|1
 
@@ -786,39 +788,62 @@ SELECT counter_replicate('office.z', 'c');
 SELECT * FROM counter_pull('office');
 --! counter_pull: table w: the tables differ in the affinity of column v: the taking file has TEXT, the giving file has INTEGER
 
--- # a-feed-has-a-row-before-its-counters-which-have-its-life
+-- # a-row-is-one-change-with-its-life-its-columns-and-its-counters
 CREATE TABLE p(k TEXT PRIMARY KEY, name TEXT NOT NULL, data, n INTEGER);
 SELECT counter_replicate('p', 'n');
 --= 0
 INSERT INTO p VALUES ('a', 'A', x'00', 3), ('b', 'B', 2.5, 4);
 UPDATE p SET name = 'AA' WHERE k = 'a';
 DELETE FROM p WHERE k = 'b';
-SELECT column_name, generation, length(cell) FROM counter_changes(0) ORDER BY seq, key, column_name;
---= |0|71
---= n|4294967297|20
---= |0|2
+SELECT counter_key_json(key), count(*) FROM counter_changes(0) GROUP BY key;
+--= ["a"]|1
+--= ["b"]|1
+SELECT counter_key_json(key), kind, column_name, generation, life, quote(value), length(cell) FROM counter_changes(0) AS f, counter_change(f.change) AS c ORDER BY key, column_name;
+--= ["a"]|row|NULL|NULL|1|NULL|NULL
+--= ["a"]|regular|data|0|NULL|X'00'|NULL
+--= ["a"]|counter|n|1|1|3|20
+--= ["a"]|regular|name|0|NULL|'AA'|NULL
+--= ["b"]|row|NULL|NULL|2|NULL|NULL
 
--- # a-feed-row-that-is-none-or-lies-beyond-the-year-2200-is-refused
+-- # a-change-of-a-row-that-is-none-or-lies-beyond-the-year-2200-is-refused
 CREATE TABLE p(k TEXT PRIMARY KEY, v);
 SELECT counter_replicate('p');
 --= 0
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
---! counter_changes: table p: the row is no row of a replicated table
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A1', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
---! counter_changes: table p: the row is truncated
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A200', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
---! counter_changes: table p: the row is a row of a newer format
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A101050000000000000000000000000000000001017600D103', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
---! counter_changes: table p: the row is truncated
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A101FFFFFFFFFFFFFFFF7F0000000000000000000000000000000001017600D10102', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
---! counter_changes: table p: row ('a') has a stamp with the number 9223372036854775807, which lies beyond the year 2200; the highest is 29859523934027776
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A1018180808080808080010000000000000000000000000000000001017600D10102', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
---! counter_changes: table p: row ('a') has a stamp with the number 72057594037927937, which lies beyond the year 2200; the highest is 29859523934027776
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A101050000000000000000000000000000000001017600D10102', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), x'', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+--! counter_changes: the change is empty
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), x'A1', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+--! counter_changes: the change is none: its first byte is that of something else
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), x'0101', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+--! counter_changes: the change is cut short
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), x'0101020102', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+--! counter_changes: the change was made by a newer version of sqlite-counter: install it here, too
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), x'0101011201050000000000000000000000000000000A01017600021301050000000000000000000000000000000A03', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+--! counter_changes: the change: column v has no stamp and value of a regular column, or another generation than its stamp
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), x'0101011901FFFFFFFFFFFFFF3F0000000000000000000000000000000A01017600021401050000000000000000000000000000000A0102', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+--! counter_changes: table p: row ('a') has a stamp with the number 36028797018963967, which lies beyond the year 2200; the highest is 29859523934027776
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), x'0101011201050000000000000000000000000000000A01017600021B01818080EAC2A285350000000000000000000000000000000A0102', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+--! counter_changes: table p: row ('a') has a stamp with the number 29859523934027777, which lies beyond the year 2200; the highest is 29859523934027776
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), x'0101011201050000000000000000000000000000000A01017602021B01818080EAC2A285350000000000000000000000000000000A0102', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+--! counter_changes: table p: row ('a') has a stamp with the number 29859523934027777, which lies beyond the year 2200; the highest is 29859523934027776
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), x'010101190180808080808080400000000000000000000000000000000A01017600021401050000000000000000000000000000000A0102', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+--! counter_changes: the change has a number out of range
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), x'0101011201050000000000000000000000000000000A01017600021401050000000000000000000000000000000A0102', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 SELECT * FROM p;
 --= a|1
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), 'v', 1, counter_inc(NULL, 1), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), counter_change_of('{"tells":"row","columns":[{"name":"v","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 1)) || '}]}'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --! counter_changes: table p: it is replicated here, but not at the source, and a replicated table merges with replicated ones only: call counter_replicate('p', ...) there
+
+-- # a-regular-column-that-went-at-the-source-is-refused-by-a-table-that-is-not-replicated
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('t', 'n');
+--= 0
+INSERT INTO counter_changes VALUES ('v', x'', counter_change_of('{"tells":"column","name":"n","kind":"regular","generation":2}'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+--! counter_changes: table v: it is replicated at the source, but not here, and a replicated table merges with replicated ones only: call counter_replicate('v', ...) here
+INSERT INTO counter_changes VALUES ('t', x'', counter_change_of('{"tells":"column","name":"n","kind":"regular","generation":2}'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+--! counter_changes: table t: it is replicated at the source, but not here, and a replicated table merges with replicated ones only: call counter_replicate('t', ...) here
+SELECT count(*) FROM counter_state WHERE kind = 'counter';
+--= 0
 
 -- # a-second-answer-about-openings-is-shown-in-rows-that-have-come
 ATTACH 'office.db' AS office;
@@ -996,7 +1021,7 @@ SELECT counter_replicate('main.p');
 --= 0
 SELECT counter_replicate('office.p');
 --= 0
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A10180EC948DBF8285350707070707070707070707070707070701017600D103056168656164', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), counter_change_of('{"tells":"row","row":{"life":1,"stamp":{"number":29858423422400000,"id":"07070707-0707-0707-0707-070707070707"}},"columns":[{"name":"v","kind":"regular","generation":0,"stamp":{"number":29858423422400000,"id":"07070707-0707-0707-0707-070707070707"},"value":"ahead"}]}'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 SELECT rows_changed FROM counter_push('office');
 --= 1
 UPDATE office.p SET v = 'office';
@@ -1015,7 +1040,7 @@ SELECT rows_changed FROM counter_sync('office');
 --= 1
 SELECT v FROM office.p;
 --= mine
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A101858080EAC28285350707070707070707070707070707070701017600D103066265796F6E64', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), counter_change_of('{"tells":"row","row":{"life":1,"stamp":{"number":29858424422400005,"id":"07070707-0707-0707-0707-070707070707"}},"columns":[{"name":"v","kind":"regular","generation":0,"stamp":{"number":29858424422400005,"id":"07070707-0707-0707-0707-070707070707"},"value":"beyond"}]}'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 SELECT rows_changed FROM counter_push('office');
 --= 1
 UPDATE office.p SET v = 'office';
@@ -1063,13 +1088,13 @@ SELECT counter_differs(1);
 CREATE VIRTUAL TABLE v USING counter(k TEXT, n COUNTER, PRIMARY KEY(k));
 INSERT INTO v VALUES ('a', 5);
 BEGIN;
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('v', counter_key('a'), 'n', 4294967299, counter_inc(NULL, 1), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('v', counter_key('a'), counter_change_of('{"tells":"row","row":{"life":1,"stamp":{"number":1,"id":"7529cd67-394b-3247-8020-f2a7272fc8d9"}},"columns":[{"name":"n","kind":"counter","generation":3,"cell":' || counter_json(counter_inc(NULL, 1)) || '}]}'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --! counter_changes: table v: it is replicated at the source, but not here, and a replicated table merges with replicated ones only: call counter_replicate('v', ...) here
 SELECT * FROM v;
 --= a|5
 COMMIT;
-SELECT * FROM v;
---= a|5
+SELECT *, (SELECT count(*) FROM counter_state WHERE kind = 'counter') FROM v;
+--= a|5|0
 
 -- # a-replicated-table-that-was-rebuilt-or-dropped-is-told-to-be-replicated-again
 ATTACH 'office.db' AS office;
@@ -1277,17 +1302,17 @@ CREATE TABLE main.p(k TEXT PRIMARY KEY, price);
 INSERT INTO main.p VALUES ('oil', 9), ('tea', 4.5);
 SELECT counter_replicate('main.p');
 --= 2
-CREATE TABLE office.fed AS SELECT table_name, key, column_name, generation, cell, seq, source FROM counter_changes(0);
+CREATE TABLE office.fed AS SELECT table_name, key, change, seq, source FROM counter_changes(0);
 SELECT counter_untrack('main.p');
 --= 0
 UPDATE main.p SET price = 4.8 WHERE k = 'tea';
 SELECT counter_replicate('main.p', 'values=again');
 --= 2
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM office.fed;
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT * FROM office.fed;
 --! counter_changes: table p: two files began to replicate it apart, and 1 row differs that both had: row ('tea'), column price: REAL 4.8 here, REAL 4.5 in the change: call counter_replicate('p', 'values=newest') in the file whose values win, or counter_replicate('p', 'values=oldest') in the other; what was written since then stays newer
 SELECT counter_replicate('main.p', 'values=oldest');
 --= 2
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM office.fed;
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT * FROM office.fed;
 SELECT * FROM main.p ORDER BY k;
 --= oil|9
 --= tea|4.5
@@ -1975,47 +2000,24 @@ SELECT count(*) FROM counter_sync('office');
 SELECT (SELECT w FROM main.t), (SELECT w FROM office.t);
 --= 5|5
 
--- # a-counter-that-begins-anew-takes-no-cell-that-waited-before
-ATTACH 'office.db' AS office;
-CREATE TABLE main.p(k TEXT PRIMARY KEY, w INTEGER NOT NULL DEFAULT 0, v);
-CREATE TABLE office.p(k TEXT PRIMARY KEY, w INTEGER NOT NULL DEFAULT 0, v);
-SELECT counter_replicate('main.p', 'w');
---= 0
-SELECT counter_replicate('office.p', 'w');
---= 0
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), 'w', 4294967297, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a'), ('p', counter_key('b'), 'w', 4294967297, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
-SELECT count(*) FROM counter_state WHERE kind = 'pending';
---= 2
-SELECT counter_untrack('main.p', 'w');
---= 1
-SELECT counter_replicate('main.p', 'w');
---= 0
-INSERT INTO main.p VALUES ('b', 1, 'y');
-INSERT INTO office.p VALUES ('c', 5, 'z');
-SELECT counter_untrack('office.p', 'w');
---= 1
-SELECT counter_replicate('office.p', 'w', 'values=again');
---= 1
-SELECT rows_changed FROM counter_pull('office');
---= 1
-SELECT * FROM main.p ORDER BY k;
---= b|1|y
---= c|5|z
-SELECT count(*) FROM counter_state WHERE kind = 'pending';
---= 0
-
--- # a-cell-that-waits-is-not-added-to-one-of-an-ended-counter
+-- # a-count-of-an-ended-counter-is-not-added-to-the-one-that-began-anew
 CREATE TABLE p(k TEXT PRIMARY KEY, w INTEGER NOT NULL DEFAULT 0, v);
 SELECT counter_replicate('p', 'w');
 --= 0
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), 'w', 4294967297, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+CREATE TEMP TABLE told AS SELECT '{"tells":"row","row":{"life":1,"stamp":{"number":1,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"w","kind":"counter","generation":' AS head;
 SELECT counter_untrack('p', 'w');
 --= 1
 SELECT counter_replicate('p', 'w');
 --= 0
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), 'w', 4294967299, counter_inc(NULL, 2, x'0000000000000000000000000000000a'), 2, '00000000-0000-0000-0000-00000000000a');
-SELECT counter_value(value) FROM counter_state WHERE kind = 'pending';
---= 2
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), 'w', 4294967299, counter_inc(NULL, 3, x'0000000000000000000000000000000b'), 2, '00000000-0000-0000-0000-00000000000b');
-SELECT counter_value(value) FROM counter_state WHERE kind = 'pending';
---= 5
+INSERT INTO counter_changes SELECT 'p', counter_key('a'), counter_change_of(head || 1 || ',"cell":' || counter_json(counter_inc(NULL, 7, '00000000-0000-0000-0000-00000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a' FROM told;
+SELECT * FROM p;
+--= a|0|NULL
+INSERT INTO counter_changes SELECT 'p', counter_key('a'), counter_change_of(head || 3 || ',"cell":' || counter_json(counter_inc(NULL, 2, '00000000-0000-0000-0000-00000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a' FROM told;
+SELECT * FROM p;
+--= a|2|NULL
+INSERT INTO counter_changes SELECT 'p', counter_key('a'), counter_change_of(head || 3 || ',"cell":' || counter_json(counter_inc(NULL, 3, '00000000-0000-0000-0000-00000000000b')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000b' FROM told;
+SELECT * FROM p;
+--= a|5|NULL
+INSERT INTO counter_changes SELECT 'p', counter_key('a'), counter_change_of(head || 1 || ',"cell":' || counter_json(counter_inc(NULL, 8, '00000000-0000-0000-0000-00000000000b')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000b' FROM told;
+SELECT * FROM p;
+--= a|5|NULL

@@ -323,7 +323,7 @@ INSERT INTO t VALUES('a', 1), ('b', 2);
 INSERT INTO orders VALUES('a');
 SELECT counter_track('t', 'n');
 --= 2
-INSERT INTO counter_changes SELECT 't', counter_key(k), 'n', 1, counter_delete(n), 1, '00000000-0000-0000-0000-00000000000a'
+INSERT INTO counter_changes SELECT 't', counter_key(k), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_delete(n)) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a'
   FROM t_counters_cells;
 SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, 1);
 --= 1
@@ -385,10 +385,10 @@ SELECT * FROM counter_pull('phone');
 --! counter_pull: table t: the transaction violates a deferred foreign key: repair it before values are written into the tracked table t
 INSERT INTO t_counters(t_counters, k) VALUES('reset', 'a');
 --! t_counters: the transaction violates a deferred foreign key: repair it before values are written into the tracked table t
-INSERT INTO counter_changes VALUES('t', counter_key('a'), 'n', 1,
-counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('t', counter_key('a'),
+counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 --! counter_changes: table t: the transaction violates a deferred foreign key: repair it before values are written into the tracked table t
-INSERT INTO counter_changes VALUES('t', counter_key('b'), NULL, 0, NULL, 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('t', counter_key('b'), counter_change_of('{"tells":"floors"}'), 1, '00000000-0000-0000-0000-00000000000a');
 --! counter_changes: table t: the transaction violates a deferred foreign key: repair it before values are written into the tracked table t
 INSERT INTO t_counters(t_counters, k) VALUES('purge below', 'b');
 --! t_counters: the transaction violates a deferred foreign key: repair it before values are written into the tracked table t
@@ -705,8 +705,8 @@ CREATE TEMP TABLE fed(k, n);
 INSERT INTO fed VALUES ('a', 1), ('b', 2), ('c', 3);
 INSERT INTO parents VALUES ('b');
 BEGIN;
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT 't', counter_key(k), 'n', 1, counter_inc(NULL, n, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a' FROM fed WHERE k = 'a';
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT 't', counter_key(k), 'n', 1, counter_inc(NULL, n, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a' FROM fed;
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 't', counter_key(k), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, n, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a' FROM fed WHERE k = 'a';
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 't', counter_key(k), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, n, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a' FROM fed;
 SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, 1);
 --= 1
 COMMIT;
@@ -743,7 +743,7 @@ INSERT INTO child VALUES ('a'), ('b');
 INSERT INTO grandchild VALUES ('a');
 CREATE TEMP TABLE fed(k);
 INSERT INTO fed VALUES ('a'), ('b');
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT 't', counter_key(k), 'n', 1, counter_delete(counter_inc(NULL, 1, x'0000000000000000000000000000000a')), 1, '00000000-0000-0000-0000-00000000000a' FROM fed;
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 't', counter_key(k), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_delete(counter_inc(NULL, 1, x'0000000000000000000000000000000a'))) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a' FROM fed;
 SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, 1);
 --= 1
 SELECT * FROM t;
@@ -1222,16 +1222,16 @@ CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER NOT NULL);
 INSERT INTO t VALUES('a', 1), ('b', 2);
 SELECT counter_track('t', 'n');
 --= 2
-INSERT INTO counter_changes VALUES('t', counter_key('a'), 'n', 1,
-counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('t', counter_key('a'),
+counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 SELECT * FROM t;
 --= a|8
 --= b|2
 CREATE TRIGGER silent AFTER UPDATE ON t BEGIN SELECT RAISE(IGNORE); END;
 UPDATE t SET n = 100 WHERE k = 'a';
 DROP TRIGGER silent;
-INSERT INTO counter_changes VALUES('t', counter_key('a'), 'n', 1,
-counter_inc(NULL, 8, x'0000000000000000000000000000000b'), 1, '00000000-0000-0000-0000-00000000000b');
+INSERT INTO counter_changes VALUES('t', counter_key('a'),
+counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 8, x'0000000000000000000000000000000b')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000b');
 --! counter_changes: table t: the row ('a') of the tracked table t was changed while its triggers did not run: call counter_track('t', ...) again, which counts it
 SELECT * FROM t;
 --= a|100
@@ -1241,8 +1241,8 @@ SELECT * FROM t_counters;
 --= b|2
 SELECT counter_track('t', 'n');
 --= 1
-INSERT INTO counter_changes VALUES('t', counter_key('a'), 'n', 1,
-counter_inc(NULL, 8, x'0000000000000000000000000000000b'), 1, '00000000-0000-0000-0000-00000000000b');
+INSERT INTO counter_changes VALUES('t', counter_key('a'),
+counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 8, x'0000000000000000000000000000000b')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000b');
 SELECT * FROM t;
 --= a|108
 --= b|2

@@ -80,8 +80,8 @@ SELECT figure, count FROM counter_stats WHERE figure IN ('merges', 'cells change
 -- # conflicts-are-counted
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1);
-INSERT INTO counter_changes VALUES('v', counter_key('x'), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
-INSERT INTO counter_changes VALUES('v', counter_key('x'), 'n', 1, counter_inc(NULL, 8, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 8, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 SELECT (SELECT count FROM counter_stats WHERE figure = 'conflicts') = (SELECT count(*) FROM counter_conflicts), (SELECT count(*) FROM counter_conflicts);
 --= 1|1
 

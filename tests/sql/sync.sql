@@ -364,11 +364,11 @@ SELECT * FROM main.t;
 
 -- # a-feed-row-names-what-has-the-name-of-its-table
 CREATE TABLE v(k TEXT PRIMARY KEY, n INTEGER);
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('v', counter_key('x'), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 --! counter_changes: table v: in main it is an ordinary table, which does not count: call counter_track('v', ...) there, and the merge asks about values that both files hold already
 DROP TABLE v;
 CREATE VIEW v AS SELECT 1;
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('v', counter_key('x'), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 --! counter_changes: table v: a view in main has the name of the counter table
 
 -- # a-pull-notes-how-many-rows-wait-and-differ-also-if-it-changes-nothing
@@ -408,13 +408,13 @@ CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES ('x', 5);
 CREATE TEMP TABLE it(id, at);
 INSERT INTO it VALUES (x'0000000000000000000000000000000a', '00000000-0000-0000-0000-00000000000a');
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT 'v', counter_key('x'), 'n', 1, counter_collect(counter_id(), 9223372036854775807, 1), 1, at FROM it;
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect(counter_id(), 9223372036854775807, 1)) || '}]}'), 1, at FROM it;
 --!~ counter_changes: table v: column n: the shard of ????????-* has the clock 9223372036854775807, and the highest is 4611686018427387903
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT 'v', counter_key('x'), 'n', 3, counter_collect(id, 4611686018427387904, 1), 1, at FROM it;
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":3,"cell":' || counter_json(counter_collect(id, 4611686018427387904, 1)) || '}]}'), 1, at FROM it;
 --! counter_changes: table v: column n: the shard of 00000000-0000-0000-0000-00000000000a has the clock 4611686018427387904, and the highest is 4611686018427387903
 SELECT v.n, (SELECT count(*) FROM counter_state WHERE kind = 'counter') FROM v;
 --= 5|0
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT 'v', counter_key('x'), 'n', 1, counter_collect(id, 4611686018427387903, 1), 1, at FROM it;
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect(id, 4611686018427387903, 1)) || '}]}'), 1, at FROM it;
 UPDATE v SET n = n + 1;
 SELECT n, (SELECT refuses FROM counter_identity LIMIT 1) FROM v;
 --= 7|NULL
@@ -437,7 +437,7 @@ SELECT counter_init('dc1:rack1');
 --= 4c5128aa-402c-31c8-9fc0-6c27b0f53f93
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES ('x', 5);
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT 'v', counter_key('x'), 'n', 1, counter_collect(counter_id(), 9223372036854775807, 1), 1, '00000000-0000-0000-0000-00000000000a';
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect(counter_id(), 9223372036854775807, 1)) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a';
 --! counter_changes: table v: column n: the shard of 4c5128aa-402c-31c8-9fc0-6c27b0f53f93 has the clock 9223372036854775807, and the highest is 4611686018427387903
 INSERT INTO v VALUES ('x', 1);
 SELECT n FROM v;
@@ -678,15 +678,15 @@ SELECT hex(k), n FROM phone.v ORDER BY k;
 --@ whole-sqlite
 PRAGMA encoding = 'UTF-16le';
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
-INSERT INTO counter_changes VALUES('v', x'd1030461efbfbe', 'n', 1, counter_inc(NULL, 1, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'd1030461efbfbe', counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 1, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 --!~ *a key has U+FFFE or U+FFFF, which SQLite stores as U+FFFD in a UTF-16 file: two rows would become one
-INSERT INTO counter_changes VALUES('v', x'd1030461efbfbf', 'n', 1, counter_inc(NULL, 2, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'd1030461efbfbf', counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 2, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 --!~ *a key has U+FFFE or U+FFFF, which SQLite stores as U+FFFD in a UTF-16 file: two rows would become one
 -- U+FFFD, U+FFBE, U+F7FF and U+FFFC
-INSERT INTO counter_changes VALUES('v', x'd1030461efbfbd', 'n', 1, counter_inc(NULL, 4, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
-INSERT INTO counter_changes VALUES('v', x'd1030461efbebe', 'n', 1, counter_inc(NULL, 8, x'0000000000000000000000000000000a'), 2, '00000000-0000-0000-0000-00000000000a');
-INSERT INTO counter_changes VALUES('v', x'd1030461ef9fbf', 'n', 1, counter_inc(NULL, 16, x'0000000000000000000000000000000a'), 3, '00000000-0000-0000-0000-00000000000a');
-INSERT INTO counter_changes VALUES('v', x'd1030461efbfbc', 'n', 1, counter_inc(NULL, 32, x'0000000000000000000000000000000a'), 4, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'd1030461efbfbd', counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 4, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'd1030461efbebe', counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 8, x'0000000000000000000000000000000a')) || '}]}'), 2, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'd1030461ef9fbf', counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 16, x'0000000000000000000000000000000a')) || '}]}'), 3, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'd1030461efbfbc', counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 32, x'0000000000000000000000000000000a')) || '}]}'), 4, '00000000-0000-0000-0000-00000000000a');
 SELECT unicode(substr(k, 2)), n FROM v ORDER BY n;
 --= 65533|4
 --= 65470|8

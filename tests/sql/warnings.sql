@@ -175,7 +175,7 @@ SELECT counter_replicate('main.p');
 WITH RECURSIVE i(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM i WHERE n < 20) INSERT INTO p SELECT 'k' || n, n FROM i;
 INSERT INTO p SELECT 'k' || n, n FROM (SELECT 0 AS n UNION ALL SELECT 21);
 DELETE FROM p WHERE v < 11;
-CREATE TABLE office.fed AS SELECT table_name, key, column_name, generation, cell, seq, source FROM counter_changes(0);
+CREATE TABLE office.fed AS SELECT table_name, key, change, seq, source FROM counter_changes(0);
 SELECT counter_untrack('p');
 --= 0
 DELETE FROM p;
@@ -183,11 +183,11 @@ WITH RECURSIVE i(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM i WHERE n < 21) INS
 SELECT counter_replicate('p', 'values=again');
 --= 22
 BEGIN;
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM office.fed;
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT * FROM office.fed;
 ROLLBACK;
 SELECT * FROM counter_warnings;
 BEGIN;
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM office.fed;
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT * FROM office.fed;
 COMMIT;
 SELECT * FROM counter_warnings;
 --= p|deleted|this merge deleted 11 of 22 rows
@@ -195,7 +195,7 @@ SELECT count(*) FROM p;
 --= 11
 SELECT counter_warnings_reset();
 --= NULL
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM office.fed;
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT * FROM office.fed;
 SELECT * FROM counter_warnings;
 
 -- # conflicts-and-a-clock-that-is-ahead-are-told
@@ -208,10 +208,10 @@ SELECT counter_replicate('main.p');
 --= 0
 SELECT counter_replicate('office.p');
 --= 0
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT 'c', counter_key('x'), 'n', 1, counter_collect('7529cd67-394b-3247-8020-f2a7272fc8d9', 5, 1, 1), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9';
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'c', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect('7529cd67-394b-3247-8020-f2a7272fc8d9', 5, 1, 1)) || '}]}'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9';
 SELECT * FROM counter_warnings;
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT 'c', counter_key('x'), 'n', 1, counter_collect('7529cd67-394b-3247-8020-f2a7272fc8d9', 5, 2, 1), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9';
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A10180EC948DBF8285350707070707070707070707070707070701017600D103056168656164', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'c', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect('7529cd67-394b-3247-8020-f2a7272fc8d9', 5, 2, 1)) || '}]}'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9';
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), counter_change_of('{"tells":"row","row":{"life":1,"stamp":{"number":29858423422400000,"id":"07070707-0707-0707-0707-070707070707"}},"columns":[{"name":"v","kind":"regular","generation":0,"stamp":{"number":29858423422400000,"id":"07070707-0707-0707-0707-070707070707"},"value":"ahead"}]}'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 SELECT table_name, kind, warning FROM counter_warnings;
 --= c|conflicts|1 conflict: a file was restored, or two count under one id: see counter_conflicts
 --~ p|clock|a value of 07070707-0707-0707-0707-070707070707 has a stamp [0-9]* days ahead of this machine's clock, and wins over what others write until then: set the clock that is wrong
