@@ -216,7 +216,11 @@ static void check_json_value(json_checking *checking)
     case 't': check_word(checking, "true"); break;
     case 'f': check_word(checking, "false"); break;
     case 'n': check_word(checking, "null"); break;
-    default: check_number(checking);
+    default:
+        if (*checking->at == '-' || (*checking->at >= '0' && *checking->at <= '9'))
+            check_number(checking);
+        else
+            json_fails(checking, "has a word that JSON does not have");
     }
 }
 

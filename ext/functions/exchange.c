@@ -624,9 +624,8 @@ int64_t ctr_exchange_raise(ctr_conn *conn, const char *name, sqlite3_value *scop
     int64_t mark = 0;
     named_source named = {.scope.n = 0};
     if (ctr_rc(conn) != SQLITE_OK) return 0;
-    if (!ctr_marks_source_of(name, strlen(name), &named.source))
-        ctr_problem_set(conn, SQLITE_ERROR, "the source %Q is not the name of a file", name);
-    if (scope && ctr_rc(conn) == SQLITE_OK) give_scope(conn, &named, scope);
+    ctr_marks_source_of(name, strlen(name), &named.source);
+    if (scope) give_scope(conn, &named, scope);
     if (ctr_rc(conn) == SQLITE_OK) mark = raise_mark(conn, &named.source, since, upto);
     ctr_scope_close(&named.scope);
     return mark;

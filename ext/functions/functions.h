@@ -157,7 +157,8 @@ typedef struct ctr_sender {
 int ctr_sender_open(ctr_sender *from, ctr_conn *conn, const char *digest);
 void ctr_sender_close(ctr_sender *from);
 
-/* Notes that a line names its source: the first binds the token to the id in it. */
+/* Notes that a line names its source, the checked name of a file: the first binds the token to the
+ * id in it. */
 void ctr_sender_names(ctr_sender *from, const char *source);
 
 /* Returns whether an id, or the one in the name of a source, is bound to another token. */
@@ -175,7 +176,7 @@ bool ctr_sender_leave_out(ctr_sender *from, ctr_span *change);
 char *ctr_exchange_source(ctr_conn *conn, bool own, sqlite3_value *scope);
 
 /* Within a session that has locked main: tries rows that are apart again; raises the mark of a
- * source, of a scope unless that is NULL, from `since` to `upto`, and returns it. */
+ * source, the checked name of a file, of a scope unless that is NULL, from `since` to `upto`, and returns it. */
 void ctr_exchange_show_apart(ctr_conn *conn);
 int64_t ctr_exchange_raise(ctr_conn *conn, const char *name, sqlite3_value *scope, int64_t since,
                            int64_t upto);

@@ -71,11 +71,7 @@ void ctr_sender_names(ctr_sender *from, const char *source)
 {
     ctr_marks_source named;
     if (ctr_rc(from->conn) != SQLITE_OK) return;
-    if (!ctr_marks_source_of(source, strlen(source), &named)) {
-        ctr_problem_set(from->conn, SQLITE_ERROR, "the source %Q is not the name of a file",
-                        source);
-        return;
-    }
+    ctr_marks_source_of(source, strlen(source), &named);
     bind_id(from, named.id);
     note_source(from, source);
 }

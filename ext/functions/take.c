@@ -206,6 +206,9 @@ static void take_line(lines_taker *to, ctr_span line)
     const ctr_span changes = members[CHANGES];
     if (ctr_rc(conn) == SQLITE_OK && (!changes.text || ctr_json_type_of(changes) != CTR_JSON_ARRAY))
         ctr_problem_set(conn, SQLITE_ERROR, "the member changes must be an array");
+    ctr_marks_source named;
+    if (ctr_rc(conn) == SQLITE_OK && !ctr_marks_source_of(source, strlen(source), &named))
+        ctr_problem_set(conn, SQLITE_ERROR, "the source %Q is not the name of a file", source);
     if (ctr_rc(conn) == SQLITE_OK && to->only && strcmp(to->only, source) != 0)
         ctr_problem_set(conn, SQLITE_ERROR, "it has changes of %Q, not of %Q", source, to->only);
     if (to->sender) ctr_sender_names(to->sender, source);

@@ -171,7 +171,7 @@ FORMAT = "the member format must be a whole number, 1 or more, not .*"
 
 @pytest.mark.parametrize("line, sentence", [
     ("{", "it is cut short"),
-    ("hello", "it has a number that JSON does not have"),
+    ("hello", "it has a word that JSON does not have"),
     ("\0", "it has .*"),
     (GOOD[:-1], "it is cut short"),
     (GOOD + GOOD, "it has something behind its end"),

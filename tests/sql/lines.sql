@@ -27,7 +27,7 @@ SELECT counter_take(line || char(10) || line || char(13, 10)) FROM body;
 SELECT * FROM v;
 --= a|7
 SELECT counter_take(replace(line, 'clock":1', 'clock":2') || char(10) || 'x') FROM body;
---! counter_take: line 2: it has a number that JSON does not have
+--! counter_take: line 2: it has a word that JSON does not have
 SELECT counter_mark('00000000-0000-0000-0000-00000000000a');
 --= 9
 SELECT counter_take(replace(line, '"since":0,"upto":9', '"since":12,"upto":20')) FROM body;
