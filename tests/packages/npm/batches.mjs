@@ -139,7 +139,7 @@ await claims({
       [lineOf(FROM, [], { format: -1 }), /line 2: the member format must be a whole number, 1 or more, not -1/],
       [lineOf(FROM, [], { upto: "nine" }), /line 2: the member upto must be a whole number/],
       [lineOf(FROM, [], { since: 10 }), /line 2: the member upto must be a whole number, 10 or more, not 9/],
-      [lineOf("x", []), /the source 'x' is not the name of a file/],
+      [lineOf("x", []), /line 2: the source 'x' is not the name of a file/],
       [lineOf(FROM, [{ ...good, packed: "D1030" }]), /line 2: change 1: the member packed must be a text of hexadecimal digits, not "D1030"/],
       [lineOf(FROM, [{ ...good, packed: 7 }]), /line 2: change 1: the member packed must be a text of hexadecimal digits, not 7/],
       [lineOf(FROM, [{ ...good, change: "zz" }]), /line 2: change 1: the member change must be a text of hexadecimal digits, not "zz"/],

@@ -144,7 +144,8 @@ await claims({
     const line = (of) => lineOf(of, [change]);
     for (const [answers, said] of [
       [[[200, state], [200, line(source)]], /counter_take: change 1: table a \[31m 1m : no counter table was created with this name here/],
-      [[[200, state], [200, line(`${source}\u001b[31m`)]], /it has changes of '7529cd67-394b-3247-8020-f2a7272fc8d9 \[31m', not of '7529/],
+      [[[200, state], [200, line(`${source}\u001b[31m`)]], /the source '7529cd67-394b-3247-8020-f2a7272fc8d9 \[31m' is not the name of a file/],
+      [[[200, state], [200, line(`${source} own`)]], /it has changes of '7529cd67-394b-3247-8020-f2a7272fc8d9 own', not of '7529/],
       [[[500, JSON.stringify({ error: "a\u001b[31m\u009b1m\nb" })]], /the server answered 500: a \[31m 1m b: /],
     ]) {
       const left = [...answers];
