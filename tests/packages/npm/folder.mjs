@@ -5,8 +5,8 @@ import { execFileSync, spawn } from "child_process";
 import fs from "fs";
 import path from "path";
 import zlib from "zlib";
-import { SyncError, apply, changes, mark, syncFolder, syncHttp } from "sqlite-counter";
-import { all, claims, close, connect, contents, count, driver, idOf, open, place, random, run } from "./common.mjs";
+import { SyncError, addToken, apply, changes, mark, syncFolder, syncHttp } from "sqlite-counter";
+import { all, claims, close, connect, contents, count, driver, idOf, open, place, random, run, serve } from "./common.mjs";
 
 const KILLS = Number(process.env.COUNTER_KILLS ?? 4);
 
@@ -167,6 +167,20 @@ await claims({
     const c = await open("few/c.db");
     await syncFolder(c, folder);
     assert.deepStrictEqual(await contents(c), await contents(a));
+    for (const db of [a, b, c]) await close(db);
+  },
+
+  async "lines of more than are merged at once are taken whole, from a folder and from a server"() {
+    const { folder, a, b } = await two("parts");
+    const c = await open("parts/c.db");
+    await run(a, "INSERT INTO hits WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) SELECT 'ä' || i, i, i FROM n");
+    await syncFolder(a, folder);
+    assert.deepStrictEqual((await syncFolder(b, folder)).warnings, []);
+    const served = await serve(b);
+    await syncHttp(c, served.url, await addToken(b, "c"));
+    await served.close();
+    const sums = async (db) => ({ ...(await all(db, "SELECT count(*) AS n, sum(n) AS sum, sum(k * n) AS product FROM hits"))[0] });
+    for (const db of [b, c]) assert.deepStrictEqual(await sums(db), { n: 50000, sum: 1250025000, product: 41667916675000 });
     for (const db of [a, b, c]) await close(db);
   },
 

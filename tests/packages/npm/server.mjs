@@ -110,6 +110,7 @@ await claims({
       413,
       /more than 100000 bytes/
     );
+    assert.deepStrictEqual(JSON.parse((await post(w, "")).text), { changes: 0, skipped: 0, marks: {}, warnings: [] });
     assert.deepStrictEqual(JSON.parse((await post(w, good)).text).changes, 1);
     await w.end(a);
   },
