@@ -6,10 +6,11 @@
 #                                  what is new in the hub since FILE's last download, to FILE; only rows
 #                                  whose keys begin with the values of a scope, such as '["store 7"]'
 #
-# up prints the number of rows sent, and of records that changed in the hub: columns, lives, shards, rows;
-# down the number of rows received, and the mark to go on from. psql finds the hub by its usual variables: PGHOST, PGDATABASE, PGUSER, PGSERVICE
-# and so on. Needs build/counter.so, sqlite3 and psql. Ends with 1, and nothing changed, if anything
-# fails. It may be repeated then, and where nobody knows how it ended.
+# up prints the number of changes sent, and of rows, columns, floors and answers that changed in the
+# hub; down the number of changes received, and the mark to go on from. psql finds the hub by its usual
+# variables: PGHOST, PGDATABASE, PGUSER, PGSERVICE and so on. Needs build/counter.so, sqlite3 and psql.
+# Ends with 1, and nothing changed, if anything fails. It may be repeated then, and where nobody knows
+# how it ended.
 
 set -e
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -46,8 +47,8 @@ SQL
     [ -n "$answer" ] || fail 'the database has no hub: run psql -v ON_ERROR_STOP=1 -f sql/hub/postgresql.sql first'
 }
 
-# What the hub cannot have from other files: one row for each shard of this file, row of a replicated table, and answer
-# about opening values; the marks of the feed come along in each, so that the hub can keep them.
+# What the hub cannot have from other files, one line for each change; the marks of the feed come
+# along in each, so that the hub can keep them.
 up() {
     has=$(shell -list "$1" "SELECT count(*) FROM sqlite_master WHERE name = 'counter_tables'")
     [ "$has" = 1 ] || fail "$1: no counter tables"
@@ -55,26 +56,19 @@ up() {
     ask_hub "SELECT counter_hub.mark(:'source')" "$source"
     [ -n "$source" ] || return 0
     since=$answer
-    shell "$1" >"$folder/rows.csv" <<SQL
+    shell "$1" >"$folder/changes.csv" <<SQL
 .mode csv
 .separator , "\n"
-SELECT f.table_name, f.key_columns, '\x' || hex(f.key),
-       CASE WHEN length(f.key) = 0 THEN NULL
-            WHEN instr(replace(counter_key_json(f.key), '\\\\', ''), '\u0000') = 0 THEN counter_key_json(f.key) END,
-       f.column_name, f.generation,
-       CASE WHEN f.column_name <> '' THEN json_extract(counter_json(f.cell), '\$.life') END, s.id, s.clock, s.value,
-       f.source, $since, f.upto, CASE WHEN f.column_name <> '' THEN NULL ELSE '\x' || nullif(hex(f.cell), '') END
-  FROM counter_changes($since) AS f
-  LEFT JOIN counter_shards(CASE WHEN f.column_name <> '' THEN f.cell END) AS s
- WHERE f.own = 1;
+SELECT table_name, key_columns, '\x' || hex(key), counter_key_json(key), counter_change_json(change), source, $since, upto
+  FROM counter_changes($since) WHERE own = 1;
 SQL
     hub --single-transaction \
         --command='COPY counter_hub.incoming FROM STDIN (FORMAT csv)' \
-        --command='SELECT rows_read, rows_changed FROM counter_hub.merge()' <"$folder/rows.csv"
+        --command='SELECT rows_read, rows_changed FROM counter_hub.merge()' <"$folder/changes.csv"
 }
 
-# The hub writes one INSERT for each row; texts are quoted as SQLite wants them. Rows of tables that
-# FILE does not have are left out: once it has such a table, its mark is 0 and everything comes
+# The hub writes one INSERT for each change; texts are quoted as SQLite wants them. Changes of tables
+# that FILE does not have are left out: once it has such a table, its mark is 0 and everything comes
 # again. Counters that FILE's table does not have are added to it, as by a pull.
 down() {
     ask_hub 'SELECT id FROM counter_hub.hub' ''
@@ -82,32 +76,22 @@ down() {
     scope=NULL
     [ -z "$2" ] || scope="'$(printf %s "$2" | sed "s/'/''/g")'"
     since=$(shell -list "$1" "SELECT counter_mark('$id', $scope)")
-    hub --set=since="$since" --set=scope="$2" >"$folder/rows.sql" <<'SQL'
+    hub --set=since="$since" --set=scope="$2" >"$folder/changes.sql" <<'SQL'
 BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
 SELECT format('INSERT INTO upto VALUES (%s);', number + 1) FROM counter_hub.hub;
-SELECT format('INSERT INTO down VALUES (%s, %s, X''%s'', %s, %s, %s, %s, %s, %s, %s, %s);',
-              '''' || replace(table_name, '''', '''''') || '''', '''' || replace(key_columns, '''', '''''') || '''',
-              encode(key, 'hex'), coalesce('''' || replace(column_name, '''', '''''') || '''', 'NULL'), generation,
-              coalesce(life::text, 'NULL'), coalesce('''' || id || '''', 'NULL'),
-              coalesce(clock::text, 'NULL'), coalesce(value::text, 'NULL'), changed,
-              coalesce('X''' || encode(bytes, 'hex') || '''', 'NULL'))
+SELECT format('INSERT INTO down VALUES (''%s'', ''%s'', X''%s'', ''%s'', %s);', replace(table_name, '''', ''''''),
+              replace(key_columns, '''', ''''''), encode(key, 'hex'), replace(change, '''', ''''''), changed)
   FROM counter_hub.changes(:since, nullif(:'scope', '')::jsonb);
 COMMIT;
 SQL
     shell -list "$1" >"$folder/received" <<SQL
 BEGIN IMMEDIATE;
 CREATE TEMP TABLE upto(number INTEGER);
-CREATE TEMP TABLE down(table_name TEXT COLLATE NOCASE, key_columns TEXT, key BLOB, column_name TEXT, generation INTEGER,
-  life INTEGER, id TEXT, clock INTEGER, value INTEGER, seq INTEGER, bytes BLOB);
-.read '$folder/rows.sql'
+CREATE TEMP TABLE down(table_name TEXT COLLATE NOCASE, key_columns TEXT, key BLOB, change TEXT, seq INTEGER);
+.read '$folder/changes.sql'
 DELETE FROM down WHERE table_name NOT IN (SELECT birth FROM counter_tables);
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, key_columns, scope)
-  SELECT table_name, key, column_name, generation, bytes, seq, '$id', key_columns, $scope FROM down WHERE life IS NULL;
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, key_columns, scope)
-  SELECT table_name, key, column_name, generation, counter_collect(id, clock, value, life), max(seq), '$id', key_columns,
-         $scope
-    FROM down WHERE life IS NOT NULL
-   GROUP BY table_name COLLATE BINARY, key, column_name, generation;
+INSERT INTO counter_changes(table_name, key, change, seq, source, key_columns, scope)
+  SELECT table_name, key, counter_change_of(change), seq, '$id', key_columns, $scope FROM down;
 SELECT count(*), counter_seen('$id', $since, (SELECT number FROM upto), $scope) FROM down;
 COMMIT;
 SQL

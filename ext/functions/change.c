@@ -388,7 +388,7 @@ static void make_told_regular(change_maker *maker, struct made_column *column, c
         if (out) *out = CTR_KEY_NOTHING, column->state.size = 1;
     } else if (!ctr_key_json_take(&column->state, maker->conn, value)) {
         ctr_member_refuse(maker->conn, "value",
-                          "a number, a text, null, {\"hex\":...} or {\"text\":...}", value);
+                          "a number, a text, null, {\"hex\":...}, {\"text\":...} or {\"real\":...}", value);
     }
 }
 

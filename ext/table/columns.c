@@ -270,7 +270,8 @@ int ctr_columns_most(ctr_conn *conn)
 {
     int most = sqlite3_limit(conn->db, SQLITE_LIMIT_COLUMN, -1) - 2;
     int parameters = sqlite3_limit(conn->db, SQLITE_LIMIT_VARIABLE_NUMBER, -1);
-    return most > parameters - 1 ? parameters - 1 : most;
+    if (most > parameters - 1) most = parameters - 1;
+    return most;
 }
 
 int ctr_columns_check(const ctr_shape *shape, ctr_conn *conn, const char *table, const char *name)
@@ -315,6 +316,16 @@ static bool is_retired(ctr_run *run, const char *name)
     return found;
 }
 
+/* Returns the number of the columns that come or go in this transaction: all have one. */
+static int64_t number_of_columns(ctr_tab *tab)
+{
+    ctr_file *file = tab->file;
+    const unsigned nth = tab->conn->ended + 1;
+    if (file->came_in != nth) file->came = ctr_batch_mark_change(tab);
+    if (ctr_rc(tab->conn) == SQLITE_OK) file->came_in = nth;
+    return file->came;
+}
+
 /* `number` is that of the change. */
 static void write_generation(ctr_run *run, const char *name, int64_t generation, int64_t number)
 {
@@ -338,7 +349,7 @@ void ctr_columns_list(ctr_file *file, const char *table, const ctr_shape *from)
     for (int i = 0; i < from->n_counters && ctr_rc(file->conn) == SQLITE_OK; i++) {
         const ctr_column *counter = &from->columns[from->counters[i]];
         ctr_tab *tab = counter->listed && number == 0 ? ctr_tab_of(file, table, from) : NULL;
-        if (tab) number = ctr_batch_mark_change(tab);
+        if (tab) number = number_of_columns(tab);
         if (counter->listed) write_generation(&run, counter->name, counter->generation, number);
     }
 }
@@ -371,7 +382,7 @@ int64_t ctr_columns_raise(ctr_file *file, const char *table, const ctr_shape *sh
     if (!tab) return 0;
 
     ctr_fold_table(tab); /* the journal has the numbers of counters */
-    int64_t number = ctr_batch_mark_change(tab);
+    int64_t number = number_of_columns(tab);
     ctr_journal_drop(tab);
     bool changes = is_there || stays;
     if (changes) tab->shapes++;

@@ -406,6 +406,15 @@ static void append_text_key(sqlite3_str *out, const uint8_t *text, size_t size)
     sqlite3_str_appendchar(out, 1, '"');
 }
 
+static void append_real_bytes(sqlite3_str *out, double real)
+{
+    uint64_t bits;
+    uint8_t bytes[sizeof bits];
+    memcpy(&bits, &real, sizeof bits);
+    ctr_bytes_put(bytes, bits);
+    append_hex(out, "real", bytes, sizeof bytes);
+}
+
 void ctr_key_json_append(sqlite3_str *out, const ctr_key_value *value)
 {
     switch (value->type) {
@@ -416,6 +425,8 @@ void ctr_key_json_append(sqlite3_str *out, const ctr_key_value *value)
             sqlite3_str_appendall(out, value->real > 0 ? "9e999" : "-9e999");
         else if (value->real == 0.0)
             sqlite3_str_appendall(out, signbit(value->real) ? "-0.0" : "0.0");
+        else if (fabs(value->real) > 1e100 || fabs(value->real) < 1e-100)
+            append_real_bytes(out, value->real); /* no text of theirs is read as the same number */
         else
             sqlite3_str_appendf(out, "%!.17g", value->real);
         break;
@@ -488,7 +499,22 @@ static bool take_json_number(ctr_conn *conn, ctr_packed *key, ctr_span number)
     return out != NULL;
 }
 
-/* Appends {"hex":"00ff"}, a BLOB, or {"text":"61ff"}, a TEXT. */
+/* Appends the REAL that 16 digits say. Returns false if they are none. */
+static bool take_real_bytes(ctr_conn *conn, ctr_packed *key, ctr_span digits)
+{
+    uint64_t bits;
+    uint8_t bytes[sizeof bits];
+    ctr_key_value value = {.type = CTR_KEY_REAL};
+    if (digits.size != 2 * sizeof bytes + 2 || !ctr_json_hex(digits, bytes)) return false;
+    bits = ctr_bytes_get(bytes);
+    memcpy(&value.real, &bits, sizeof bits);
+    if (isnan(value.real)) return false;
+    uint8_t *out = ctr_pack_room(conn, key, CTR_KEY_VALUE_MAX);
+    if (out) key->size = (size_t)(ctr_key_put(out, &value) - key->bytes);
+    return out != NULL;
+}
+
+/* Appends {"hex":"00ff"}, a BLOB, {"text":"61ff"}, a TEXT, or {"real":"7fe...."}, a REAL. */
 static bool take_json_bytes(ctr_conn *conn, ctr_packed *key, ctr_span object)
 {
     size_t at = 0;
@@ -496,6 +522,8 @@ static bool take_json_bytes(ctr_conn *conn, ctr_packed *key, ctr_span object)
     if (!ctr_json_next(object, &at, &name, &digits) || ctr_json_type_of(digits) != CTR_JSON_TEXT)
         return false;
     bool is_blob = ctr_json_is(name, "hex");
+    if (ctr_json_is(name, "real"))
+        return !ctr_json_next(object, &at, &name, &none) && take_real_bytes(conn, key, digits);
     if ((!is_blob && !ctr_json_is(name, "text")) || ctr_json_next(object, &at, &name, &none))
         return false;
     return take_hex(conn, key, is_blob ? CTR_KEY_BLOB : CTR_KEY_TEXT, digits);

@@ -850,7 +850,8 @@ int ctr_pack_bind(sqlite3_stmt *statement, const uint8_t *bytes, size_t size);
 /* Packed keys as JSON, for people and for scopes.
  *
  *     ["/",12]    a BLOB is {"hex":"00ff"}, a TEXT that is not valid UTF-8 {"text":"61ff"}, a
- *                 missing floor null, infinity 9e999 */
+ *                 REAL beyond 10^100 or below 10^-100 {"real":"7fefffffffffffff"}, a missing floor
+ *                 null, infinity 9e999 */
 
 /* Appends a value as JSON. */
 void ctr_key_json_append(sqlite3_str *out, const ctr_key_value *value);

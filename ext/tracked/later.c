@@ -355,6 +355,8 @@ typedef struct apart_job {
     int64_t *due; /* owned: a stack of rows to be tried, with room for all tries */
     size_t n_due;
     family all;
+    sqlite3_stmt **parents; /* owned: by foreign key, whether the row at hand has that parent */
+    int n_parents;
 
     /* Of a replicated table. */
     ctr_row_values values; /* owned: reads what rows show */
@@ -477,6 +479,15 @@ static void try_wanting(apart_job *job, int column, int64_t n)
         if (job->wanted[from].tries++ < TRIES) job->due[job->n_due++] = job->wanted[from].rowid;
 }
 
+/* Lends the values that a listed row is to show to the row at hand; NULL takes them back. */
+static void lend_shown(apart_job *job, const ctr_apart_row *is)
+{
+    cells_reader *cells = &job->cells;
+    const int n = cells->showing->tracked->shape->n_counters;
+    for (int i = 0; i < cells->showing->tracked->n_regular; i++)
+        cells->merged.values[i] = is ? is->shown[n + i].value : NULL;
+}
+
 /* Puts a row that waits, and its parents, which are listed, too, among those to be tried. Returns
  * whether there are any. */
 static bool try_parents(apart_job *job, int64_t rowid, const ctr_apart_row *is)
@@ -484,16 +495,73 @@ static bool try_parents(apart_job *job, int64_t rowid, const ctr_apart_row *is)
     family *all = &job->all;
     cells_reader *cells = &job->cells;
     int64_t number = all->foreign && is->waits ? number_in(all, rowid) : -1;
-    const int n = cells->showing->tracked->n_regular;
     if (number < 0 || all->states[number] != ROW_NEW) return false;
-    for (int i = 0; i < n; i++)
-        cells->merged.values[i] = is->shown[cells->showing->tracked->shape->n_counters + i].value;
+    lend_shown(job, is);
     call_parents(all, cells, (size_t)number);
-    for (int i = 0; i < n; i++) cells->merged.values[i] = NULL;
+    lend_shown(job, NULL);
     bool any = all->n > 0;
     for (size_t i = 0; i < all->n; i++) job->due[job->n_due++] = job->listed[all->stack[i]];
     all->n = 0;
     return any;
+}
+
+/* Says whether the parent with the values ?1, ?2, ... is there. */
+static sqlite3_stmt *prepare_parent(const ctr_showing *showing, const ctr_foreign_key *key)
+{
+    const ctr_tracked *tracked = showing->tracked;
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    sqlite3_str_appendf(out, "EXISTS (SELECT 1 FROM \"%w\".\"%w\" WHERE ", tracked->schema,
+                        key->parent);
+    for (int i = 0; i < key->n; i++)
+        sqlite3_str_appendf(out, "%s\"%w\" = ?%d", i > 0 ? " AND " : "", key->pairs[i].to, i + 1);
+    sqlite3_str_appendall(out, ")");
+    ctr_run run = ctr_run_on(tracked->conn, tracked->schema, NULL);
+    run.slots.value = ctr_text_built(tracked->conn, out);
+    return ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE);
+}
+
+/* Returns whether the row at hand refers to a row of another table that is not there. */
+static bool lacks_parent(apart_job *job, const ctr_foreign_key *key, sqlite3_stmt **look)
+{
+    const ctr_showing *showing = job->cells.showing;
+    if (key->n == 0 || sqlite3_stricmp(key->child, showing->tracked->table) != 0 ||
+        sqlite3_stricmp(key->parent, showing->tracked->table) == 0)
+        return false;
+    for (int i = 0; i < key->n; i++)
+        if (!value_due(&job->cells, key->pairs[i].from)) return false;
+    if (!*look) *look = prepare_parent(showing, key);
+    for (int i = 0; *look && i < key->n; i++)
+        ctr_text_bind_value(*look, i + 1, value_due(&job->cells, key->pairs[i].from));
+    ctr_run run = ctr_run_on(showing->conn, showing->tracked->schema, NULL);
+    bool lacks = ctr_run_row(&run, *look) && !sqlite3_column_int(*look, 0);
+    sqlite3_reset(*look);
+    return lacks;
+}
+
+/* Returns whether a row that waits has to wait on for a parent. To try it would cost a savepoint. A
+ * trigger of the application may make the parent: then the row is tried once. */
+static bool waits_for_parent(apart_job *job, int64_t rowid, const ctr_apart_row *is)
+{
+    const ctr_showing *showing = job->cells.showing;
+    bool was_tried = is->why && strcmp(is->why, CTR_FOREIGN_KEY_FAILED) == 0;
+    if (!is->waits || !showing->merged || !ctr_foreign_enforced(showing->conn->db) ||
+        (showing->reads_back && !was_tried))
+        return false;
+    const ctr_foreign_keys *keys = ctr_foreign_keys_of(showing->tab->file);
+    bool lacks = false;
+    size_t n = keys ? (size_t)keys->n : 0;
+    if (keys && !job->parents) {
+        job->parents = sqlite3_malloc64((n + 1) * sizeof *job->parents);
+        if (!job->parents) ctr_problem_nomem(showing->conn);
+        if (job->parents) memset(job->parents, 0, (n + 1) * sizeof *job->parents);
+        job->n_parents = job->parents ? keys->n : 0;
+    }
+    lend_shown(job, is);
+    for (int i = 0; keys && i < job->n_parents && !lacks && ctr_rc(showing->conn) == SQLITE_OK; i++)
+        lacks = lacks_parent(job, &keys->keys[i], &job->parents[i]);
+    lend_shown(job, NULL);
+    if (lacks && !is->why) ctr_apart_explain(showing->tab, rowid, CTR_FOREIGN_KEY_FAILED);
+    return lacks;
 }
 
 /* Tries to show a row. If it comes off the list, adds those that want what it showed. */
@@ -508,7 +576,7 @@ static void try_row(ctr_conn *conn, apart_job *job, int64_t rowid, bool deletion
     bool leaves = (was.waits || was.refused) && showing->leaves_refused;
     bool tried = listed && !leaves && read_cells(cells, rowid);
     if (tried) take_lives(cells, NULL);
-    tried = tried && !try_parents(job, rowid, &was);
+    tried = tried && !waits_for_parent(job, rowid, &was) && !try_parents(job, rowid, &was);
     tried = tried && (deletions || !showing->merged || cells->merged.is_live);
     bool may_free = tried && was.refused;
     if (may_free) read_shown(conn, job, rowid);
@@ -535,6 +603,8 @@ int64_t ctr_later_show_apart(ctr_showing *showing, ctr_row *row, bool backwards,
             try_row(row->conn, &job, job.due[--job.n_due], deletions);
     }
     close_family(&job.all);
+    for (int i = 0; i < job.n_parents; i++) sqlite3_finalize(job.parents[i]);
+    sqlite3_free(job.parents);
     close_cells(&job.cells);
     if (deletions && ctr_apart_keeps(showing->tab)) {
         ctr_floors floors = ctr_floors_on(row->tab, showing->tracked->shape);

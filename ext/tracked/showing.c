@@ -128,7 +128,7 @@ bool ctr_apart_keeps(ctr_tab *tab)
 
 /* Lists the error by which the table refused the row, which is on the list; NULL: it is not known.
  * What takes the row off forgets the reason. */
-static void apart_explain(ctr_tab *tab, int64_t rowid, const char *why)
+void ctr_apart_explain(ctr_tab *tab, int64_t rowid, const char *why)
 {
     if (why)
         ctr_tab_do(tab, CTR_FILE_APART_ADD, ":row i :what i :value t", rowid,
@@ -196,7 +196,7 @@ int ctr_showing_set_apart(ctr_showing *showing, int64_t rowid, const ctr_shown *
         if (!is || !live || !ctr_tracked_same_shown(&shown[i], &wanted))
             apart_add(tab, rowid, CTR_APART_SHOWS, ctr_shape_counter_name(shape, i), &shown[i]);
     }
-    if (rowid == showing->writing.rowid) apart_explain(tab, rowid, showing->writing.why);
+    if (rowid == showing->writing.rowid) ctr_apart_explain(tab, rowid, showing->writing.why);
     return ctr_rc(showing->conn);
 }
 
@@ -280,7 +280,7 @@ static void list_regular(ctr_showing *showing, bool live, bool taken)
             ctr_apart_remove(tab, rowid, CTR_APART_OF_REGULAR, name);
     }
     if (taken) list_changed(showing);
-    if (!taken && showing->has_values) apart_explain(tab, rowid, showing->writing.why);
+    if (!taken && showing->has_values) ctr_apart_explain(tab, rowid, showing->writing.why);
 }
 
 /* Returns the DEFAULT of a column of a row that begins another life, lent until the next row. */

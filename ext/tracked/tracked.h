@@ -641,6 +641,9 @@ bool ctr_showing_touches(ctr_showing *showing, const ctr_summary *now);
 
 /* ==== blockers.c ============================================================================== */
 
+/* Notes why the table refuses a row that is listed; NULL: nothing is noted. */
+void ctr_apart_explain(ctr_tab *tab, int64_t rowid, const char *why);
+
 /* Returns why the table refused the row with this key, which is apart and was found in `row`: the
  * error, and the row that stands in its way now, if that can be named: "UNIQUE constraint failed:
  * p.code: the row ('jam') has code '4711'". Lent as a text of ctr_text_print, or by `apart`; NULL:

@@ -13,19 +13,20 @@
 --
 -- The lattice is made of registers that only rise, each in one row:
 --
---     cells     life                      the highest wins; even: deleted
---     shards    (life, clock, value)      the highest wins, compared from left to right
---     floors    floor                     the highest wins, as SQLite sorts the column
---     columns   generation                the highest wins; even: dropped
---     answers                             a set: what has come stays
---     row_cells (life, stamp of the INSERT)     the highest wins; an even life: deleted
---     regular   (life, stamp), with its value   the highest wins
+--     columns   generation, kind                           even, and still a counter: dropped
+--     rows      life, stamp of the INSERT                  an even life: deleted
+--     cells     life of the row, generation, number, id    the number of a counter is the life of its
+--                                                          cell, even: deleted; number and id of a
+--                                                          regular column are its stamp
+--     shards    life of the row, generation, life of the cell, clock, value
+--     floors    floor                                      as SQLite sorts the column
+--     answers                                              a set: what has come stays
 --
--- What the counter is follows from the first four when it is read: the shards whose life is that of their
--- cell, unless it is deleted, below a floor or of a generation that is over. A row of a replicated
--- table is its row cell with what has the same life: its regular columns, and its counters, whose
--- generation is 2^32 times that life plus their own. So no order between rows can make a
--- difference, and old rows are removed only to save room.
+-- Of two the higher wins, compared from left to right, with its value.
+-- Rows of tables that are not replicated have the life 0. What a row shows follows when it is read:
+-- its cells of its own life, counters of the generation of their column, with the shards of the same
+-- life, generation and life of the cell, unless the row is below a floor. So no order between rows can
+-- make a difference, and old rows are removed only to save room.
 -- No triggers, no rules, no extensions, nothing that needs to see two keys at once: engines that
 -- speak PostgreSQL and shard by key have what they need, for table_name and key stand first in the
 -- primary keys. It is tested on PostgreSQL alone.
@@ -85,78 +86,66 @@ INSERT INTO counter_hub.hub DEFAULT VALUES ON CONFLICT DO NOTHING;
 -- UPDATE counter_hub.hub SET id = gen_random_uuid();
 
 -- The tables that have come, the columns of their keys as counter_changes tells them, and whether
--- they are replicated: NULL until a cell or a row has told.
+-- they are replicated: NULL until a row has told.
 CREATE TABLE IF NOT EXISTS counter_hub.tables(
   table_name text PRIMARY KEY,
   key_columns text NOT NULL,
   replicated boolean);
 
--- The counters of the tables. A counter is added and dropped by raising its generation: odd, it
--- is there; even, it was dropped. Cells of a lower one are over: they are removed here, to save
--- room, and seen by nobody where they are not, so that none can come back by a file that has not
--- heard of it.
+-- The columns that count, or did. A counter is added and dropped by raising its generation: odd, it
+-- is there; even, it was dropped, and the kind says whether it became a regular column. Cells of a lower
+-- generation are over: they are removed here, to save room, and seen by nobody where they are not, so
+-- that none can come back by a file that has not heard of it.
+-- `changed`, here and below, is the number of the upload that has raised the row.
 CREATE TABLE IF NOT EXISTS counter_hub.columns(
   table_name text NOT NULL,
   column_name text NOT NULL,
   generation bigint NOT NULL,
+  kind text COLLATE "C" NOT NULL,
   changed bigint NOT NULL,
   PRIMARY KEY (table_name, column_name));
 
--- A row of a replicated table: its life and the stamp of its INSERT, 0 and 0 if it is deleted.
--- `changed` is the number of the upload that has raised this row or one of its regular columns.
+-- The rows. `key` is what counter_key() packs, `key_json` what counter_key_json() makes of it. Of a row
+-- of a replicated table: its life, and the stamp of its INSERT unless it is deleted; else 0.
+-- `changed` is the number of the upload that has raised this row, one of its cells or shards.
 CREATE TABLE IF NOT EXISTS counter_hub.row_cells(
   table_name text NOT NULL,
   key bytea NOT NULL,
   key_json jsonb,
   life bigint NOT NULL,
-  number bigint NOT NULL,
-  id uuid NOT NULL,
+  number bigint,
+  id uuid,
   changed bigint NOT NULL,
   PRIMARY KEY (table_name, key));
 
 CREATE INDEX IF NOT EXISTS row_cells_changed ON counter_hub.row_cells(changed);
 
--- A regular column of such a row: the life of the row, the stamp, and the value as counter_key()
--- packs it, without the first byte; one byte 0 is NULL.
-CREATE TABLE IF NOT EXISTS counter_hub.regular(
-  table_name text NOT NULL,
-  key bytea NOT NULL,
-  column_name text NOT NULL,
-  life bigint NOT NULL,
-  number bigint NOT NULL,
-  id uuid NOT NULL,
-  value bytea NOT NULL,
-  PRIMARY KEY (table_name, key, column_name));
-
--- A cell. `key` is what counter_key() packs, `key_json` what counter_key_json() makes of it.
--- `changed`, here and below, is the number of the upload that has raised the row. In a replicated
--- table the generation, here and below, has the life of the row in its high half.
+-- The columns of the rows. The value of a regular one stands as counter_change_json writes it: jsonb
+-- would make integers of REALs.
 CREATE TABLE IF NOT EXISTS counter_hub.cells(
   table_name text NOT NULL,
   key bytea NOT NULL,
   column_name text NOT NULL,
+  kind text NOT NULL,
+  row_life bigint NOT NULL,
   generation bigint NOT NULL,
-  key_json jsonb,
-  life bigint NOT NULL,
-  changed bigint NOT NULL,
-  PRIMARY KEY (table_name, key, column_name, generation));
+  number bigint NOT NULL,
+  id uuid,
+  value json,
+  PRIMARY KEY (table_name, key, column_name, kind));
 
-CREATE INDEX IF NOT EXISTS cells_changed ON counter_hub.cells(changed);
-
--- What one replica, `id`, has added to a cell.
+-- What one replica, `id`, has added to a counter.
 CREATE TABLE IF NOT EXISTS counter_hub.shards(
   table_name text NOT NULL,
   key bytea NOT NULL,
   column_name text NOT NULL,
-  generation bigint NOT NULL,
   id uuid NOT NULL,
+  row_life bigint NOT NULL,
+  generation bigint NOT NULL,
   life bigint NOT NULL,
   clock bigint NOT NULL,
   value bigint NOT NULL,
-  changed bigint NOT NULL,
-  PRIMARY KEY (table_name, key, column_name, generation, id));
-
-CREATE INDEX IF NOT EXISTS shards_changed ON counter_hub.shards(changed);
+  PRIMARY KEY (table_name, key, column_name, id));
 
 -- The floors of a key column, counted from 0: rows below are gone for good. There is one, the
 -- highest, unless the hub cannot compare them, since it does not know the column's collation: then
@@ -171,11 +160,11 @@ CREATE TABLE IF NOT EXISTS counter_hub.floors(
   changed bigint NOT NULL,
   PRIMARY KEY (table_name, key_column, floor));
 
--- Answers to the question whether the opening values of two files are one stock or two: 34 bytes, as
--- counter_changes has them.
+-- Answers to the question whether the opening values of two files are one stock or two: 34 bytes in
+-- hexadecimal digits.
 CREATE TABLE IF NOT EXISTS counter_hub.answers(
   table_name text NOT NULL,
-  answer bytea NOT NULL,
+  answer text COLLATE "C" NOT NULL,
   changed bigint NOT NULL,
   PRIMARY KEY (table_name, answer));
 
@@ -185,51 +174,69 @@ CREATE TABLE IF NOT EXISTS counter_hub.sources(
   source text PRIMARY KEY,
   mark bigint NOT NULL);
 
--- Rows on their way in: COPY them here and call merge() in one transaction. merge() takes them out
--- again, so nobody else ever sees them, and uploads at the same time do not meet here. Floors have
--- no column_name; their key has holes. A counter by itself has an empty key and no life. A cell
--- that has no shards, deleted or reset, is one row without an id. An answer has an empty key, no
--- column_name and no life; a row of a replicated table has the column_name '' and no life. Of these
--- two counter_changes has the bytes.
+-- Changes on their way in, as counter_changes gives them and counter_change_json and
+-- counter_key_json show them: COPY them here and call merge() in one transaction. merge() takes them
+-- out again, so nobody else ever sees them, and uploads at the same time do not meet here.
 CREATE TABLE IF NOT EXISTS counter_hub.incoming(
   table_name text NOT NULL,
   key_columns text NOT NULL,
   key bytea NOT NULL,
-  key_json jsonb CHECK (jsonb_typeof(key_json) = 'array'),
-  column_name text,
-  generation bigint NOT NULL CHECK (generation >= 0),
-  life bigint CHECK (life BETWEEN 1 AND 4294967295),
-  id uuid,
-  clock bigint CHECK (clock BETWEEN 1 AND 4611686018427387903),
-  value bigint,
+  key_json json CHECK (json_typeof(key_json) = 'array'),
+  change text NOT NULL,
   source text,
   since bigint,
   upto bigint,
-  bytes bytea,
-  CHECK (CASE WHEN column_name = ''
-                THEN generation = 0 AND key <> '' AND bytes IS NOT NULL AND num_nonnulls(life, id, clock, value) = 0
-              WHEN bytes IS NOT NULL
-                THEN generation = 0 AND key = '' AND num_nonnulls(key_json, column_name, life, id, clock, value) = 0
-              WHEN column_name IS NULL
-                THEN generation = 0 AND key_json IS NOT NULL AND num_nonnulls(life, id, clock, value) = 0
-              WHEN life IS NULL
-                THEN generation BETWEEN 1 AND 4294967295 AND key = '' AND num_nonnulls(key_json, id, clock, value) = 0
-              WHEN generation % 2 = 0 OR generation > 4294967295 AND (generation >> 32) % 2 = 0 THEN false
-              WHEN id IS NULL THEN life > 1 AND num_nonnulls(clock, value) = 0
-              ELSE life % 2 = 1 AND num_nonnulls(clock, value) = 2 END),
   CHECK (num_nonnulls(source, since, upto) IN (0, 3)));
 
--- The parts of the rows of replicated tables among them, while merge() runs: each row by itself, with
--- the column_name '', and its regular columns that have a stamp.
+-- Their parts, while merge() runs: one for each shard, each cell without shards, each regular column,
+-- each row that tells no column, and each change of another kind. What files refuse is refused here,
+-- too, for they could not download it. The last stamp is that of the year 2200.
 CREATE TABLE IF NOT EXISTS counter_hub.parts(
   table_name text NOT NULL,
+  key_columns text NOT NULL,
   key bytea NOT NULL,
   key_json jsonb,
-  life bigint NOT NULL,
-  column_name text NOT NULL,
-  number bigint NOT NULL,
-  id uuid NOT NULL,
-  value bytea);
+  tells text NOT NULL,
+  replicated boolean NOT NULL,
+  row_life bigint NOT NULL,
+  row_number bigint,
+  row_id uuid,
+  column_name text,
+  kind text,
+  generation bigint,
+  number bigint,
+  id uuid,
+  clock bigint,
+  amount bigint,
+  value json,
+  answer text COLLATE "C",
+  known boolean NOT NULL,
+  CONSTRAINT "nothing is told that the hub does not know"
+    CHECK (known AND tells IN ('row', 'column', 'floors', 'answer')
+           AND (column_name IS NULL) = (kind IS NULL) AND (kind IS NULL OR kind IN ('counter', 'regular'))),
+  CONSTRAINT "a row and floors have a key, and floors have JSON"
+    CHECK ((key <> '') = (tells IN ('row', 'floors')) AND (key_json IS NOT NULL OR tells <> 'floors')),
+  CONSTRAINT "a row has a life, and if that is odd a stamp"
+    CHECK (CASE WHEN replicated THEN row_life BETWEEN 1 AND 2147483647 ELSE row_life = 0 END
+           AND num_nonnulls(row_number, row_id) = row_life % 2 * 2),
+  CONSTRAINT "no stamp lies beyond the year 2200"
+    CHECK (row_number BETWEEN 0 AND 29859523934027776 AND (kind = 'counter' OR number BETWEEN 0 AND 29859523934027776)),
+  CONSTRAINT "a column that came or went has a generation"
+    CHECK (tells <> 'column' OR (column_name <> '' AND generation BETWEEN 1 AND 4294967295
+                                 AND (kind = 'counter' OR generation % 2 = 0)) IS TRUE),
+  CONSTRAINT "a counter of a row has an odd generation, and a cell that is touched"
+    CHECK (tells <> 'row' OR kind = 'regular' OR column_name IS NULL OR
+           (column_name <> '' AND row_life % 2 = replicated::integer
+            AND generation BETWEEN 1 AND 4294967295 AND generation % 2 = 1 AND number BETWEEN 1 AND 4294967295
+            AND CASE num_nonnulls(id, clock, amount) WHEN 0 THEN number > 1
+                     WHEN 3 THEN number % 2 = 1 AND clock BETWEEN 1 AND 4611686018427387903 END) IS TRUE),
+  CONSTRAINT "a regular column of a replicated row has a value, and its stamp"
+    CHECK (tells <> 'row' OR kind = 'counter' OR column_name IS NULL OR
+           (column_name <> '' AND row_life % 2 = 1 AND generation BETWEEN 0 AND 510 AND generation % 2 = 0
+            AND num_nonnulls(number, id, value) IN (0, 3)) IS TRUE),
+  CONSTRAINT "an answer is about two openings"
+    CHECK (tells <> 'answer' OR (answer ~ '^b10[12]([0-9a-f]{12}8[0-9a-f]{19}){2}$'
+                                 AND substr(answer, 5, 32) < substr(answer, 37)) IS TRUE));
 
 -- ---- floors -------------------------------------------------------------------------------------
 
@@ -249,6 +256,7 @@ CREATE OR REPLACE FUNCTION counter_hub.is_less(a jsonb, b jsonb, collation_name 
 RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE
     WHEN a ->> 'text' IS NOT NULL OR b ->> 'text' IS NOT NULL THEN NULL
+    WHEN a ->> 'real' IS NOT NULL OR b ->> 'real' IS NOT NULL THEN NULL
     WHEN jsonb_typeof(a) <> jsonb_typeof(b)
       THEN array_position(ARRAY['number', 'string', 'object'], jsonb_typeof(a))
          < array_position(ARRAY['number', 'string', 'object'], jsonb_typeof(b))
@@ -262,198 +270,26 @@ RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
   END
 $$;
 
--- ---- rows as bytes ------------------------------------------------------------------------------
+-- ---- what counts --------------------------------------------------------------------------------
 
--- The bytes of a row of a replicated table, as files have them between each other (core/row_cell.c),
--- are read from `at` on, the first byte at 0. Bytes that are no row raise a data_exception, or run
--- into one of PostgreSQL's.
+-- The rows that are not below a floor, deleted ones too. merge() lets no others in; where rows and
+-- floors have come apart from it, another is stored, but seen by nobody.
+CREATE OR REPLACE VIEW counter_hub.held_rows AS
+SELECT r.table_name, r.key, r.key_json, r.life, r.number, r.id, r.changed
+  FROM counter_hub.row_cells r
+ WHERE NOT EXISTS (
+   SELECT FROM counter_hub.floors f
+    WHERE f.table_name = r.table_name
+      AND counter_hub.is_less(r.key_json -> f.key_column, f.floor, f.collation_name));
 
--- Takes a number: LEB128 of minimal length. From 2^63 on it is negative here.
-CREATE OR REPLACE FUNCTION counter_hub.take_number(bytes bytea, INOUT at integer, OUT n bigint)
-LANGUAGE plpgsql IMMUTABLE AS $$
-DECLARE
-  byte integer := get_byte(bytes, at);
-  shift integer := 0;
-BEGIN
-  n := byte & 127;
-  at := at + 1;
-  WHILE byte > 127 LOOP
-    byte := get_byte(bytes, at);
-    at := at + 1;
-    shift := shift + 7;
-    IF byte = 0 OR shift > 63 OR shift = 63 AND byte > 1 THEN RAISE data_exception; END IF;
-    n := n | ((byte & 127)::bigint << shift);
-  END LOOP;
-END
-$$;
-
--- Takes a stamp. No file takes one beyond the year 2200, so one here would stop all downloads.
-CREATE OR REPLACE FUNCTION counter_hub.take_stamp(bytes bytea, INOUT at integer, OUT number bigint, OUT id uuid)
-LANGUAGE plpgsql IMMUTABLE AS $$
-DECLARE
-  taken record := counter_hub.take_number(bytes, at);
-BEGIN
-  number := taken.n;
-  id := encode(substr(bytes, taken.at + 1, 16), 'hex')::uuid;
-  at := taken.at + 16;
-  IF number < 0 THEN RAISE data_exception; END IF;
-  IF number & 36028797018963967 > 29859523934027776 THEN  -- above these 55 bits lies a generation
-    RAISE EXCEPTION 'counter_hub: a row has a stamp with the number %, which lies beyond the year 2200; the highest is '
-                    '29859523934027776: nothing was taken', number;
-  END IF;
-END
-$$;
-
--- Takes a value of a packed key (core/key.c), and checks it.
-CREATE OR REPLACE FUNCTION counter_hub.take_value(bytes bytea, INOUT at integer, OUT value bytea)
-LANGUAGE plpgsql IMMUTABLE AS $$
-DECLARE
-  begins integer := at;
-  type integer := get_byte(bytes, at);
-  taken record;
-BEGIN
-  at := at + 1;
-  IF type = 2 THEN
-    at := at + 8;
-  ELSIF type <> 0 THEN
-    taken := counter_hub.take_number(bytes, at);
-    at := taken.at;
-    IF type > 4 OR type > 2 AND taken.n NOT BETWEEN 0 AND length(bytes) - at THEN RAISE data_exception; END IF;
-    IF type > 2 THEN at := at + taken.n; END IF;
-  END IF;
-  value := substr(bytes, begins + 1, at - begins);
-  IF length(value) < at - begins OR type = 2 AND set_bit(value, 15, 0) > '\x027ff0000000000000' THEN  -- not a number
-    RAISE data_exception;
-  END IF;
-END
-$$;
-
--- The parts of a row.
-CREATE OR REPLACE FUNCTION counter_hub.parts_of(of_table text, image bytea)
-RETURNS TABLE(life bigint, column_name text, number bigint, id uuid, value bytea) LANGUAGE plpgsql IMMUTABLE AS $$
-DECLARE
-  bytes bytea := image || '';  -- in memory, and not compressed
-  at integer := 1;
-  taken record;
-  columns bigint := 0;
-  name bytea := '';
-  size bigint;
-  names text[];
-  numbers bigint[];
-  ids uuid[];
-  own_number bigint := 0;
-  own_id uuid := '00000000-0000-0000-0000-000000000000';
-BEGIN
-  IF get_byte(bytes, 0) <> 161 THEN RAISE data_exception; END IF;
-  taken := counter_hub.take_number(bytes, at);
-  at := taken.at;
-  life := taken.n;
-  IF life NOT BETWEEN 1 AND 2147483647 THEN RAISE data_exception; END IF;
-  IF life % 2 = 1 THEN
-    taken := counter_hub.take_stamp(bytes, at);
-    own_number := taken.number;
-    own_id := taken.id;
-    taken := counter_hub.take_number(bytes, taken.at);
-    columns := taken.n;
-    at := taken.at;
-  END IF;
-  IF columns NOT BETWEEN 0 AND 32767 THEN RAISE data_exception; END IF;
-
-  FOR i IN 1 .. columns LOOP
-    taken := counter_hub.take_number(bytes, at);
-    at := taken.at;
-    size := taken.n;
-    IF size NOT BETWEEN 1 AND length(bytes) - at OR substr(bytes, at + 1, size::integer) <= name THEN
-      RAISE data_exception;
-    END IF;
-    name := substr(bytes, at + 1, size::integer);
-    names[i] := convert_from(name, 'UTF8');
-    at := at + size + 1;
-    CASE get_byte(bytes, at - 1)
-      WHEN 0 THEN
-        numbers[i] := own_number;
-        ids[i] := own_id;
-      WHEN 1 THEN
-        taken := counter_hub.take_stamp(bytes, at);
-        at := taken.at;
-        numbers[i] := taken.number;
-        ids[i] := taken.id;
-      WHEN 2 THEN
-        numbers[i] := NULL;
-      ELSE RAISE data_exception;
-    END CASE;
-  END LOOP;
-
-  IF columns > 0 THEN
-    IF get_byte(bytes, at) <> 209 THEN RAISE data_exception; END IF;
-    at := at + 1;
-  END IF;
-  FOR i IN 1 .. columns LOOP
-    taken := counter_hub.take_value(bytes, at);
-    at := taken.at;
-    value := taken.value;
-    column_name := names[i];
-    number := numbers[i];
-    id := ids[i];
-    IF number IS NOT NULL THEN RETURN NEXT; END IF;
-  END LOOP;
-  IF at <> length(bytes) THEN RAISE data_exception; END IF;
-  column_name := '';
-  number := own_number;
-  id := own_id;
-  value := NULL;
-  RETURN NEXT;
-EXCEPTION
-  WHEN data_exception THEN
-    RAISE EXCEPTION 'counter_hub: table %: a row is damaged: %: nothing was taken', of_table,
-                    left(encode(image, 'hex'), 400);
-END
-$$;
-
-CREATE OR REPLACE FUNCTION counter_hub.number_bytes(n bigint) RETURNS bytea LANGUAGE plpgsql IMMUTABLE AS $$
-DECLARE
-  bytes bytea := '';
-BEGIN
-  WHILE n > 127 LOOP
-    bytes := bytes || set_byte('\x00', 0, (n & 127 | 128)::integer);
-    n := n >> 7;
-  END LOOP;
-  RETURN bytes || set_byte('\x00', 0, n::integer);
-END
-$$;
-
-CREATE OR REPLACE FUNCTION counter_hub.stamp_bytes(number bigint, id uuid) RETURNS bytea LANGUAGE sql IMMUTABLE AS $$
-  SELECT counter_hub.number_bytes(number) || uuid_send(id)
-$$;
-
--- A value as JSON, in the words of counter_key_json: a BLOB is {"hex":"00ff"}, a TEXT that is no
--- text in JSON, for it is not UTF-8 or has a character U+0000, {"text":"61ff"}.
-CREATE OR REPLACE FUNCTION counter_hub.json_of(value bytea) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE AS $$
-DECLARE
-  type integer := get_byte(value, 0);
-  taken record;
-  bits bigint;
-  exponent integer;
-BEGIN
-  IF type = 0 THEN RETURN 'null'; END IF;
-  IF type = 2 THEN
-    bits := ('x' || encode(substr(value, 2), 'hex'))::bit(64)::bigint;
-    exponent := (bits >> 52 & 2047)::integer;
-    IF exponent = 2047 THEN RETURN CASE WHEN bits < 0 THEN '-9e999' ELSE '9e999' END; END IF;
-    bits := bits & 4503599627370495 | CASE WHEN exponent > 0 THEN 4503599627370496 ELSE 0 END;
-    exponent := greatest(exponent, 1) - 1075;  -- the two powers are exact, one alone might be 0
-    RETURN to_jsonb(CASE WHEN get_bit(value, 15) = 1 THEN -1 ELSE 1 END * bits::float8
-                    * power(2::float8, exponent / 2) * power(2::float8, exponent - exponent / 2));
-  END IF;
-  taken := counter_hub.take_number(value, 1);
-  IF type = 1 THEN RETURN to_jsonb((taken.n >> 1 & 9223372036854775807) # -(taken.n & 1)); END IF;
-  value := substr(value, taken.at + 1);
-  IF type = 4 THEN RETURN jsonb_build_object('hex', encode(value, 'hex')); END IF;
-  RETURN to_jsonb(convert_from(value, 'UTF8'));
-EXCEPTION
-  WHEN character_not_in_repertoire THEN RETURN jsonb_build_object('text', encode(value, 'hex'));
-END
-$$;
+-- Their cells, deleted ones too, of their life and the generation of the counter; the same holds.
+CREATE OR REPLACE VIEW counter_hub.held_cells AS
+SELECT r.table_name, r.key, r.key_json, c.column_name, c.kind, c.row_life, c.generation, c.number, c.id, c.value
+  FROM counter_hub.held_rows r
+  JOIN counter_hub.cells c ON (c.table_name, c.key, c.row_life) = (r.table_name, r.key, r.life)
+ WHERE c.kind = 'regular' OR EXISTS (
+   SELECT FROM counter_hub.columns n
+    WHERE (n.table_name, n.column_name, n.generation) = (c.table_name, c.column_name, c.generation));
 
 -- ---- upload -------------------------------------------------------------------------------------
 
@@ -462,18 +298,92 @@ CREATE OR REPLACE FUNCTION counter_hub.mark(of_source text) RETURNS bigint LANGU
   SELECT coalesce(max(mark), 0) FROM counter_hub.sources WHERE source = of_source
 $$;
 
+
+-- Whether the object, if there is one, has no other members.
+CREATE OR REPLACE FUNCTION counter_hub.has_only(object jsonb, VARIADIC members text[]) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT coalesce(object - members = '{}', true)
+$$;
+
+-- Whether the value is a number, a text, null, {"hex":"00ff"}, {"text":"61ff"} or {"real":"7f…"}, or there
+-- is none.
+CREATE OR REPLACE FUNCTION counter_hub.is_value(value jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE jsonb_typeof(value)
+           WHEN 'object' THEN (value - 'hex' = '{}' OR value - 'text' = '{}' OR value - 'real' = '{}')
+             AND decode(coalesce(value ->> 'hex', value ->> 'text', value ->> 'real'), 'hex') IS NOT NULL
+           ELSE coalesce(jsonb_typeof(value) IN ('number', 'string', 'null'), true) END
+$$;
+
+-- Moves the changes that have come to counter_hub.parts. jsonb takes no U+0000, so a word stands for
+-- it while the changes are read; a value with it becomes {"text":"610062"}, which is the same.
+-- OFFSET 0 keeps what is said of a column from being worked out again for each of its shards.
+CREATE OR REPLACE FUNCTION counter_hub.take_apart() RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  zero text := gen_random_uuid();
+  failed text;
+BEGIN
+  INSERT INTO counter_hub.parts(table_name, key_columns, key, key_json, tells, replicated, row_life, row_number, row_id,
+                                column_name, kind, generation, number, id, clock, amount, value, answer, known)
+  SELECT i.table_name, i.key_columns, i.key,
+         CASE WHEN strpos(replace(i.key_json::text, '\\', ''), '\u0000') = 0 THEN i.key_json::jsonb END,
+         w.tells, w.row IS NOT NULL, coalesce((w.row ->> 'life')::bigint, 0),
+         (w.row #>> '{stamp,number}')::bigint, (w.row #>> '{stamp,id}')::uuid,
+         coalesce(c.name, w.name), coalesce(c.kind, w.kind), coalesce(c.generation, w.generation), c.number,
+         coalesce(s.shard ->> 'id', c.id)::uuid, (s.shard ->> 'clock')::bigint, (s.shard ->> 'value')::bigint,
+         c.value, w.answer,
+         w.known AND coalesce(c.known, true) AND counter_hub.has_only(s.shard, 'id', 'clock', 'value')
+    FROM counter_hub.incoming i
+   CROSS JOIN LATERAL (
+     SELECT CASE WHEN strpos(i.change, '\u0000') = 0 THEN i.change
+                 ELSE replace(replace(i.change, '\\', '\u005c'), '\u0000', zero) END AS json OFFSET 0) AS t
+   CROSS JOIN LATERAL (
+     SELECT m.*,
+            CASE m.tells
+              WHEN 'row' THEN counter_hub.has_only(t.json::jsonb, 'tells', 'row', 'columns') AND m.columns IS NOT NULL
+                AND counter_hub.has_only(m.row, 'life', 'stamp') AND counter_hub.has_only(m.row -> 'stamp', 'number', 'id')
+              WHEN 'column' THEN counter_hub.has_only(t.json::jsonb, 'tells', 'name', 'kind', 'generation')
+              ELSE counter_hub.has_only(t.json::jsonb, 'tells', 'answer') END AS known
+       FROM jsonb_to_record(t.json::jsonb)
+         AS m(tells text, "row" jsonb, columns jsonb, name text, kind text, generation bigint, answer text) OFFSET 0) AS w
+    LEFT JOIN LATERAL (
+     SELECT m.told ->> 'name' AS name, m.told ->> 'kind' AS kind, (m.told ->> 'generation')::bigint AS generation,
+            coalesce(m.told #>> '{cell,life}', m.told #>> '{stamp,number}')::bigint AS number,
+            m.told #>> '{stamp,id}' AS id, m.told #> '{cell,shards}' AS shards,
+            CASE WHEN strpos(m.told ->> 'value', zero) > 0 THEN (
+                   SELECT json_build_object('text', string_agg(encode(convert_to(part, 'UTF8'), 'hex'), '00' ORDER BY at))
+                     FROM unnest(string_to_array(m.told ->> 'value', zero)) WITH ORDINALITY AS p(part, at))
+                 ELSE m.raw -> 'value' END AS value,
+            CASE m.told ->> 'kind'
+              WHEN 'counter' THEN counter_hub.has_only(m.told, 'name', 'kind', 'generation', 'cell')
+                AND counter_hub.has_only(m.told -> 'cell', 'life', 'value', 'shards')
+              WHEN 'regular' THEN counter_hub.has_only(m.told, 'name', 'kind', 'generation', 'stamp', 'value')
+                AND counter_hub.has_only(nullif(m.told -> 'stamp', 'null'), 'number', 'id')
+                AND m.told ? 'stamp' AND counter_hub.is_value(m.told -> 'value')
+              ELSE false END AS known
+       FROM ROWS FROM (jsonb_array_elements(w.columns), json_array_elements(t.json::json -> 'columns'))
+         AS m(told, raw) OFFSET 0) AS c ON true
+    LEFT JOIN jsonb_array_elements(c.shards) AS s(shard) ON true;
+  DELETE FROM counter_hub.incoming;
+EXCEPTION
+  WHEN data_exception OR check_violation OR not_null_violation THEN
+    GET STACKED DIAGNOSTICS failed = PG_EXCEPTION_DETAIL;
+    RAISE EXCEPTION 'counter_hub: a change is damaged: %: nothing was taken', SQLERRM
+      USING DETAIL = left(failed, 1000);
+END
+$$;
+
 -- Refuses, or takes note of, the keys of the tables that have come.
 CREATE OR REPLACE FUNCTION counter_hub.check_tables() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   wrong record;
 BEGIN
   INSERT INTO counter_hub.tables(table_name, key_columns)
-  SELECT table_name, min(key_columns) FROM counter_hub.incoming GROUP BY table_name
+  SELECT table_name, min(key_columns) FROM counter_hub.parts GROUP BY table_name
   ON CONFLICT DO NOTHING;
 
-  SELECT i.table_name, t.key_columns AS here, i.key_columns AS there INTO wrong
-    FROM counter_hub.incoming i JOIN counter_hub.tables t USING (table_name)
-   WHERE i.key_columns <> t.key_columns
+  SELECT table_name, t.key_columns AS here, p.key_columns AS there INTO wrong
+    FROM counter_hub.parts p JOIN counter_hub.tables t USING (table_name)
+   WHERE p.key_columns <> t.key_columns
    LIMIT 1;
   IF FOUND THEN
     RAISE EXCEPTION 'counter_hub: table %: the upload has the key (%), the hub has (%): nothing was taken',
@@ -482,15 +392,13 @@ BEGIN
                           'the wrong one: SELECT counter_hub.forget(%L)', wrong.table_name);
   END IF;
 
-  WITH kinds AS (
-    SELECT DISTINCT table_name, column_name = '' OR generation > 4294967295 AS replicated
-      FROM counter_hub.incoming WHERE key <> '' AND column_name IS NOT NULL)
-  UPDATE counter_hub.tables t SET replicated = k.replicated
-    FROM kinds k WHERE k.table_name = t.table_name AND t.replicated IS NULL;
+  UPDATE counter_hub.tables t SET replicated = p.replicated
+    FROM counter_hub.parts p
+   WHERE p.table_name = t.table_name AND p.tells = 'row' AND t.replicated IS NULL;
 
-  SELECT i.table_name, t.replicated INTO wrong
-    FROM counter_hub.incoming i JOIN counter_hub.tables t USING (table_name)
-   WHERE i.key <> '' AND (i.column_name = '' OR i.generation > 4294967295) <> t.replicated
+  SELECT table_name, t.replicated INTO wrong
+    FROM counter_hub.parts p JOIN counter_hub.tables t USING (table_name)
+   WHERE p.tells = 'row' AND p.replicated <> t.replicated
    LIMIT 1;
   IF FOUND THEN
     IF wrong.replicated THEN
@@ -506,19 +414,19 @@ BEGIN
 END
 $$;
 
--- Raises the counters that have come; then those rows are done with that were of counters alone, or
--- of cells that are over.
+-- Raises the columns that have come, and removes the counters that are over.
 CREATE OR REPLACE FUNCTION counter_hub.raise_columns(this_upload bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   wrong record;
 BEGIN
-  INSERT INTO counter_hub.columns AS c(table_name, column_name, generation, changed)
-  SELECT i.table_name, i.column_name, max(i.generation & 4294967295), this_upload
-    FROM counter_hub.incoming i
-   WHERE i.column_name <> ''
-   GROUP BY i.table_name, i.column_name
-  ON CONFLICT (table_name, column_name) DO UPDATE SET generation = excluded.generation, changed = excluded.changed
-   WHERE c.generation < excluded.generation;
+  INSERT INTO counter_hub.columns AS c(table_name, column_name, generation, kind, changed)
+  SELECT DISTINCT ON (p.table_name, p.column_name) p.table_name, p.column_name, p.generation, p.kind, this_upload
+    FROM counter_hub.parts p
+   WHERE p.generation > 0
+   ORDER BY p.table_name, p.column_name, p.generation DESC, p.kind COLLATE "C" DESC
+  ON CONFLICT (table_name, column_name) DO UPDATE
+     SET generation = excluded.generation, kind = excluded.kind, changed = excluded.changed
+   WHERE (c.generation, c.kind) < (excluded.generation, excluded.kind);
 
   SELECT table_name, a.column_name AS here, b.column_name AS there INTO wrong
     FROM counter_hub.columns a JOIN counter_hub.columns b USING (table_name)
@@ -530,107 +438,24 @@ BEGIN
                     wrong.table_name, wrong.there, wrong.here;
   END IF;
 
-  DELETE FROM counter_hub.incoming i USING counter_hub.columns c
-   WHERE (i.table_name, i.column_name) = (c.table_name, c.column_name)
-     AND (i.life IS NULL OR i.generation & 4294967295 < c.generation);
+  DELETE FROM counter_hub.shards s USING counter_hub.columns n
+   WHERE n.changed = this_upload AND (s.table_name, s.column_name) = (n.table_name, n.column_name)
+     AND s.generation < n.generation;
+  DELETE FROM counter_hub.cells c USING counter_hub.columns n
+   WHERE n.changed = this_upload AND (c.table_name, c.column_name) = (n.table_name, n.column_name)
+     AND c.generation < n.generation AND c.kind = 'counter';
 END
 $$;
 
--- Refuses a damaged answer; takes those that have come out of counter_hub.incoming.
-CREATE OR REPLACE FUNCTION counter_hub.take_answers(this_upload bigint) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-  wrong record;
+-- Raises the floors that have come, and removes what is below them.
+CREATE OR REPLACE FUNCTION counter_hub.raise_floors(this_upload bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  SELECT i.table_name, encode(i.bytes, 'hex') AS bytes INTO wrong
-    FROM counter_hub.incoming i
-   WHERE i.column_name IS NULL
-     AND NOT CASE WHEN length(i.bytes) <> 34 THEN false
-                  ELSE get_byte(i.bytes, 0) = 177 AND get_byte(i.bytes, 1) IN (1, 2)
-                       AND get_byte(i.bytes, 8) >> 4 = 8 AND get_byte(i.bytes, 24) >> 4 = 8
-                       AND substr(i.bytes, 3, 16) < substr(i.bytes, 19, 16) END
-   LIMIT 1;
-  IF FOUND THEN
-    RAISE EXCEPTION 'counter_hub: table %: an answer about two openings is damaged: %: nothing was taken',
-                    wrong.table_name, wrong.bytes;
-  END IF;
-
-  INSERT INTO counter_hub.answers(table_name, answer, changed)
-  SELECT DISTINCT i.table_name, i.bytes, this_upload
-    FROM counter_hub.incoming i
-   WHERE i.column_name IS NULL AND i.bytes IS NOT NULL
-  ON CONFLICT DO NOTHING;
-  DELETE FROM counter_hub.incoming WHERE column_name IS NULL AND bytes IS NOT NULL;
-END
-$$;
-
--- Raises the rows of replicated tables that have come, and their regular columns; takes them, and
--- counters of lives that are over, out of counter_hub.incoming.
-CREATE OR REPLACE FUNCTION counter_hub.take_rows(this_upload bigint) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  INSERT INTO counter_hub.parts(table_name, key, key_json, life, column_name, number, id, value)
-  SELECT i.table_name, i.key, i.key_json, p.life, p.column_name, p.number, p.id, p.value
-    FROM counter_hub.incoming i, counter_hub.parts_of(i.table_name, i.bytes) p
-   WHERE i.column_name = '';
-
-  INSERT INTO counter_hub.row_cells AS r(table_name, key, key_json, life, number, id, changed)
-  SELECT DISTINCT ON (p.table_name, p.key) p.table_name, p.key, p.key_json, p.life, p.number, p.id, this_upload
-    FROM counter_hub.parts p
-   WHERE p.column_name = ''
-   ORDER BY p.table_name, p.key, p.life DESC, p.number DESC, p.id DESC
-  ON CONFLICT (table_name, key) DO UPDATE
-     SET life = excluded.life, number = excluded.number, id = excluded.id, changed = excluded.changed
-   WHERE (r.life, r.number, r.id) < (excluded.life, excluded.number, excluded.id);
-
-  -- Regular columns of those lives.
-  WITH risen AS (
-    INSERT INTO counter_hub.regular AS v(table_name, key, column_name, life, number, id, value)
-    SELECT DISTINCT ON (p.table_name, p.key, p.column_name)
-           p.table_name, p.key, p.column_name, p.life, p.number, p.id, p.value
-      FROM counter_hub.parts p JOIN counter_hub.row_cells r USING (table_name, key, life)
-     WHERE p.column_name <> ''
-     ORDER BY p.table_name, p.key, p.column_name, p.number DESC, p.id DESC
-    ON CONFLICT (table_name, key, column_name) DO UPDATE
-       SET life = excluded.life, number = excluded.number, id = excluded.id, value = excluded.value
-     WHERE (v.life, v.number, v.id) < (excluded.life, excluded.number, excluded.id)
-    RETURNING v.table_name, v.key)
-  UPDATE counter_hub.row_cells r SET changed = this_upload
-    FROM risen n
-   WHERE (r.table_name, r.key) = (n.table_name, n.key) AND r.changed < this_upload;
-
-  DELETE FROM counter_hub.parts;
-  DELETE FROM counter_hub.incoming WHERE column_name = '';
-  DELETE FROM counter_hub.incoming i USING counter_hub.row_cells r
-   WHERE (i.table_name, i.key) = (r.table_name, r.key) AND i.generation >> 32 < r.life;
-END
-$$;
-
--- Merges what is in counter_hub.incoming, and empties it. All or nothing, for it is one
--- transaction; an upload that was refused, or whose fate is not known, is simply repeated.
-CREATE OR REPLACE FUNCTION counter_hub.merge(OUT rows_read bigint, OUT rows_changed bigint) LANGUAGE plpgsql AS $$
-DECLARE
-  this_upload bigint;
-BEGIN
-  UPDATE counter_hub.hub SET number = number + 1 RETURNING number INTO STRICT this_upload;
-  PERFORM counter_hub.check_tables();
-  SELECT count(*) INTO rows_read FROM counter_hub.incoming;
-
-  -- Marks.
-  INSERT INTO counter_hub.sources AS m(source, mark)
-  SELECT i.source, max(i.upto)
-    FROM counter_hub.incoming i
-   WHERE i.source IS NOT NULL AND i.since <= counter_hub.mark(i.source)
-   GROUP BY i.source
-  ON CONFLICT (source) DO UPDATE SET mark = excluded.mark WHERE m.mark < excluded.mark;
-
-  PERFORM counter_hub.raise_columns(this_upload);
-  PERFORM counter_hub.take_answers(this_upload);
-
   -- Floors that are not below others, here or in what has come; then those go that are below them.
   WITH came AS (
-    SELECT i.table_name, e.at - 1 AS key_column, e.floor, i.key,
-           counter_hub.collation_of(i.key_columns, e.at - 1, jsonb_array_length(i.key_json)) AS collation_name
-      FROM counter_hub.incoming i, jsonb_array_elements(i.key_json) WITH ORDINALITY AS e(floor, at)
-     WHERE i.column_name IS NULL AND jsonb_typeof(e.floor) <> 'null')
+    SELECT p.table_name, e.at - 1 AS key_column, e.floor, p.key,
+           counter_hub.collation_of(p.key_columns, e.at - 1, jsonb_array_length(p.key_json)) AS collation_name
+      FROM counter_hub.parts p, jsonb_array_elements(p.key_json) WITH ORDINALITY AS e(floor, at)
+     WHERE p.tells = 'floors' AND jsonb_typeof(e.floor) <> 'null')
   INSERT INTO counter_hub.floors(table_name, key_column, floor, collation_name, packed, changed)
   SELECT a.table_name, a.key_column, a.floor, a.collation_name, a.key, this_upload
     FROM came a
@@ -648,72 +473,122 @@ BEGIN
    WHERE b.changed = this_upload AND b.table_name = a.table_name AND b.key_column = a.key_column
      AND counter_hub.is_less(a.floor, b.floor, a.collation_name);
 
-  DELETE FROM counter_hub.incoming i USING counter_hub.floors f
-   WHERE i.column_name IS NOT NULL AND f.table_name = i.table_name
-     AND counter_hub.is_less(i.key_json -> f.key_column, f.floor, f.collation_name);
+  DELETE FROM counter_hub.parts p USING counter_hub.floors f
+   WHERE p.tells = 'row' AND f.table_name = p.table_name
+     AND counter_hub.is_less(p.key_json -> f.key_column, f.floor, f.collation_name);
 
-  PERFORM counter_hub.take_rows(this_upload);
+  DELETE FROM counter_hub.shards s USING counter_hub.row_cells r, counter_hub.floors f
+   WHERE f.changed = this_upload AND r.table_name = f.table_name
+     AND counter_hub.is_less(r.key_json -> f.key_column, f.floor, f.collation_name)
+     AND (s.table_name, s.key) = (r.table_name, r.key);
+  DELETE FROM counter_hub.cells c USING counter_hub.row_cells r, counter_hub.floors f
+   WHERE f.changed = this_upload AND r.table_name = f.table_name
+     AND counter_hub.is_less(r.key_json -> f.key_column, f.floor, f.collation_name)
+     AND (c.table_name, c.key) = (r.table_name, r.key);
+  DELETE FROM counter_hub.row_cells r USING counter_hub.floors f
+   WHERE f.changed = this_upload AND r.table_name = f.table_name
+     AND counter_hub.is_less(r.key_json -> f.key_column, f.floor, f.collation_name);
+END
+$$;
 
-  -- Lives.
-  INSERT INTO counter_hub.cells AS c(table_name, key, column_name, generation, key_json, life, changed)
-  SELECT i.table_name, i.key, i.column_name, i.generation, min(i.key_json::text)::jsonb, max(i.life), this_upload
+-- Raises the rows that have come, and what they have.
+CREATE OR REPLACE FUNCTION counter_hub.raise_rows(this_upload bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM counter_hub.parts p USING counter_hub.columns n
+   WHERE (p.table_name, p.column_name) = (n.table_name, n.column_name)
+     AND p.kind = 'counter' AND p.generation < n.generation AND NOT p.replicated;
+
+  INSERT INTO counter_hub.row_cells AS r(table_name, key, key_json, life, number, id, changed)
+  SELECT DISTINCT ON (p.table_name, p.key)
+         p.table_name, p.key, p.key_json, p.row_life, p.row_number, p.row_id, this_upload
+    FROM counter_hub.parts p
+   WHERE p.tells = 'row' AND (p.replicated OR p.column_name IS NOT NULL)
+   ORDER BY p.table_name, p.key, p.row_life DESC, p.row_number DESC, p.row_id DESC
+  ON CONFLICT (table_name, key) DO UPDATE
+     SET life = excluded.life, number = excluded.number, id = excluded.id, changed = excluded.changed
+   WHERE (r.life, r.number, r.id) < (excluded.life, excluded.number, excluded.id);
+
+  WITH risen AS (
+    INSERT INTO counter_hub.cells AS c(table_name, key, column_name, kind, row_life, generation, number, id, value)
+    SELECT DISTINCT ON (p.table_name, p.key, p.column_name, p.kind)
+           p.table_name, p.key, p.column_name, p.kind, p.row_life, p.generation, p.number,
+           CASE WHEN p.kind = 'regular' THEN p.id END, p.value
+      FROM counter_hub.parts p
+      JOIN counter_hub.row_cells r ON (r.table_name, r.key, r.life) = (p.table_name, p.key, p.row_life)
+      LEFT JOIN counter_hub.columns n ON (n.table_name, n.column_name) = (p.table_name, p.column_name)
+     WHERE p.tells = 'row' AND p.number IS NOT NULL AND (p.kind = 'regular' OR p.generation = n.generation)
+     ORDER BY p.table_name, p.key, p.column_name, p.kind, p.generation DESC, p.number DESC, p.id DESC
+    ON CONFLICT (table_name, key, column_name, kind) DO UPDATE
+       SET row_life = excluded.row_life, generation = excluded.generation, number = excluded.number,
+           id = excluded.id, value = excluded.value
+     WHERE (c.row_life, c.generation, c.number, c.id)
+         < (excluded.row_life, excluded.generation, excluded.number, excluded.id)
+    RETURNING c.table_name, c.key)
+  UPDATE counter_hub.row_cells r SET changed = this_upload
+    FROM risen WHERE (r.table_name, r.key) = (risen.table_name, risen.key) AND r.changed < this_upload;
+
+  WITH risen AS (
+    INSERT INTO counter_hub.shards AS s(table_name, key, column_name, id, row_life, generation, life, clock, value)
+    SELECT DISTINCT ON (p.table_name, p.key, p.column_name, p.id)
+           p.table_name, p.key, p.column_name, p.id, p.row_life, p.generation, p.number, p.clock, p.amount
+      FROM counter_hub.parts p
+      JOIN counter_hub.cells c
+        ON (c.table_name, c.key, c.column_name, c.kind, c.row_life, c.generation, c.number)
+         = (p.table_name, p.key, p.column_name, p.kind, p.row_life, p.generation, p.number)
+     WHERE p.clock IS NOT NULL
+     ORDER BY p.table_name, p.key, p.column_name, p.id, p.clock DESC, p.amount DESC
+    ON CONFLICT (table_name, key, column_name, id) DO UPDATE
+       SET row_life = excluded.row_life, generation = excluded.generation, life = excluded.life,
+           clock = excluded.clock, value = excluded.value
+     WHERE (s.row_life, s.generation, s.life, s.clock, s.value)
+         < (excluded.row_life, excluded.generation, excluded.life, excluded.clock, excluded.value)
+    RETURNING s.table_name, s.key)
+  UPDATE counter_hub.row_cells r SET changed = this_upload
+    FROM risen WHERE (r.table_name, r.key) = (risen.table_name, risen.key) AND r.changed < this_upload;
+
+  -- What is of lives that are over.
+  DELETE FROM counter_hub.cells c USING counter_hub.row_cells r
+   WHERE r.changed = this_upload AND (c.table_name, c.key) = (r.table_name, r.key) AND c.row_life < r.life;
+  DELETE FROM counter_hub.shards s USING counter_hub.row_cells r
+   WHERE r.changed = this_upload AND (s.table_name, s.key) = (r.table_name, r.key)
+     AND NOT EXISTS (
+       SELECT FROM counter_hub.cells c
+        WHERE (c.table_name, c.key, c.column_name, c.kind, c.row_life, c.generation, c.number)
+            = (s.table_name, s.key, s.column_name, 'counter', s.row_life, s.generation, s.life));
+END
+$$;
+
+-- Merges what is in counter_hub.incoming, and empties it. All or nothing, for it is one
+-- transaction; an upload that was refused, or whose fate is not known, is simply repeated.
+CREATE OR REPLACE FUNCTION counter_hub.merge(OUT rows_read bigint, OUT rows_changed bigint) LANGUAGE plpgsql AS $$
+DECLARE
+  this_upload bigint;
+BEGIN
+  UPDATE counter_hub.hub SET number = number + 1 RETURNING number INTO STRICT this_upload;
+  SELECT count(*) INTO rows_read FROM counter_hub.incoming;
+
+  -- Marks.
+  INSERT INTO counter_hub.sources AS m(source, mark)
+  SELECT i.source, max(i.upto)
     FROM counter_hub.incoming i
-   WHERE i.column_name IS NOT NULL
-   GROUP BY i.table_name, i.key, i.column_name, i.generation
-  ON CONFLICT (table_name, key, column_name, generation) DO UPDATE
-     SET life = excluded.life, changed = excluded.changed
-   WHERE c.life < excluded.life;
+   WHERE i.source IS NOT NULL AND i.since <= counter_hub.mark(i.source)
+   GROUP BY i.source
+  ON CONFLICT (source) DO UPDATE SET mark = excluded.mark WHERE m.mark < excluded.mark;
 
-  -- Shards of those lives; again the highest versions.
-  INSERT INTO counter_hub.shards AS s(table_name, key, column_name, generation, id, life, clock, value, changed)
-  SELECT DISTINCT ON (i.table_name, i.key, i.column_name, i.generation, i.id)
-         i.table_name, i.key, i.column_name, i.generation, i.id, i.life, i.clock, i.value, this_upload
-    FROM counter_hub.incoming i JOIN counter_hub.cells c USING (table_name, key, column_name, generation, life)
-   WHERE i.id IS NOT NULL
-   ORDER BY i.table_name, i.key, i.column_name, i.generation, i.id, i.clock DESC, i.value DESC
-  ON CONFLICT (table_name, key, column_name, generation, id) DO UPDATE
-     SET life = excluded.life, clock = excluded.clock, value = excluded.value, changed = excluded.changed
-   WHERE (s.life, s.clock, s.value) < (excluded.life, excluded.clock, excluded.value);
+  PERFORM counter_hub.take_apart();
+  PERFORM counter_hub.check_tables();
+  INSERT INTO counter_hub.answers(table_name, answer, changed)
+  SELECT DISTINCT p.table_name, p.answer, this_upload FROM counter_hub.parts p WHERE p.tells = 'answer'
+  ON CONFLICT DO NOTHING;
+  PERFORM counter_hub.raise_columns(this_upload);
+  PERFORM counter_hub.raise_floors(this_upload);
+  PERFORM counter_hub.raise_rows(this_upload);
+  DELETE FROM counter_hub.parts;
 
   SELECT (SELECT count(*) FROM counter_hub.columns WHERE changed = this_upload)
        + (SELECT count(*) FROM counter_hub.answers WHERE changed = this_upload)
        + (SELECT count(*) FROM counter_hub.floors WHERE changed = this_upload)
-       + (SELECT count(*) FROM counter_hub.row_cells WHERE changed = this_upload)
-       + (SELECT count(*) FROM counter_hub.cells WHERE changed = this_upload)
-       + (SELECT count(*) FROM counter_hub.shards WHERE changed = this_upload) INTO rows_changed;
-
-  -- To save room: shards of ended lives, what is of ended lives of rows or of ended generations,
-  -- what is below the floors that have risen, and what has come.
-  DELETE FROM counter_hub.shards s USING counter_hub.cells c
-   WHERE c.changed = this_upload AND s.life < c.life
-     AND (s.table_name, s.key, s.column_name, s.generation) = (c.table_name, c.key, c.column_name, c.generation);
-  DELETE FROM counter_hub.shards s USING counter_hub.columns n
-   WHERE n.changed = this_upload AND (s.table_name, s.column_name) = (n.table_name, n.column_name)
-     AND s.generation & 4294967295 < n.generation;
-  DELETE FROM counter_hub.cells c USING counter_hub.columns n
-   WHERE n.changed = this_upload AND (c.table_name, c.column_name) = (n.table_name, n.column_name)
-     AND c.generation & 4294967295 < n.generation;
-  DELETE FROM counter_hub.shards s USING counter_hub.row_cells r
-   WHERE r.changed = this_upload AND (s.table_name, s.key) = (r.table_name, r.key) AND s.generation >> 32 < r.life;
-  DELETE FROM counter_hub.cells c USING counter_hub.row_cells r
-   WHERE r.changed = this_upload AND (c.table_name, c.key) = (r.table_name, r.key) AND c.generation >> 32 < r.life;
-  DELETE FROM counter_hub.regular v USING counter_hub.row_cells r
-   WHERE r.changed = this_upload AND (v.table_name, v.key) = (r.table_name, r.key) AND v.life < r.life;
-  DELETE FROM counter_hub.shards s USING counter_hub.cells c, counter_hub.floors f
-   WHERE f.changed = this_upload AND c.table_name = f.table_name
-     AND counter_hub.is_less(c.key_json -> f.key_column, f.floor, f.collation_name)
-     AND (s.table_name, s.key, s.column_name, s.generation) = (c.table_name, c.key, c.column_name, c.generation);
-  DELETE FROM counter_hub.cells c USING counter_hub.floors f
-   WHERE f.changed = this_upload AND c.table_name = f.table_name
-     AND counter_hub.is_less(c.key_json -> f.key_column, f.floor, f.collation_name);
-  DELETE FROM counter_hub.regular v USING counter_hub.row_cells r, counter_hub.floors f
-   WHERE f.changed = this_upload AND r.table_name = f.table_name
-     AND counter_hub.is_less(r.key_json -> f.key_column, f.floor, f.collation_name)
-     AND (v.table_name, v.key) = (r.table_name, r.key);
-  DELETE FROM counter_hub.row_cells r USING counter_hub.floors f
-   WHERE f.changed = this_upload AND r.table_name = f.table_name
-     AND counter_hub.is_less(r.key_json -> f.key_column, f.floor, f.collation_name);
-  DELETE FROM counter_hub.incoming;
+       + (SELECT count(*) FROM counter_hub.row_cells WHERE changed = this_upload) INTO rows_changed;
 END
 $$;
 
@@ -723,7 +598,6 @@ CREATE OR REPLACE FUNCTION counter_hub.forget(of_table text) RETURNS void LANGUA
   UPDATE counter_hub.hub SET number = number + 1;
   DELETE FROM counter_hub.shards WHERE table_name = of_table;
   DELETE FROM counter_hub.cells WHERE table_name = of_table;
-  DELETE FROM counter_hub.regular WHERE table_name = of_table;
   DELETE FROM counter_hub.row_cells WHERE table_name = of_table;
   DELETE FROM counter_hub.floors WHERE table_name = of_table;
   DELETE FROM counter_hub.answers WHERE table_name = of_table;
@@ -735,53 +609,10 @@ $$;
 -- Takes a regular column out, which all files have ceased to replicate. While their tables still have
 -- it, they refuse to download it.
 CREATE OR REPLACE FUNCTION counter_hub.forget(of_table text, of_column text) RETURNS void LANGUAGE sql AS $$
-  DELETE FROM counter_hub.regular WHERE table_name = of_table AND column_name = of_column;
+  DELETE FROM counter_hub.cells WHERE table_name = of_table AND column_name = of_column AND kind = 'regular';
 $$;
 
 -- ---- download -----------------------------------------------------------------------------------
-
--- The cells that count, deleted ones too: all that are of the present generation of their counter,
--- of a life of their row that is not over, and not below a floor. merge() lets no others in; where
--- rows, columns and floors have come apart from it, another is stored, but seen by nobody.
-CREATE OR REPLACE VIEW counter_hub.held AS
-SELECT c.table_name, c.key, c.column_name, c.generation, c.key_json, c.life, c.changed
-  FROM counter_hub.cells c
- WHERE NOT EXISTS (
-   SELECT FROM counter_hub.floors f
-    WHERE f.table_name = c.table_name
-      AND counter_hub.is_less(c.key_json -> f.key_column, f.floor, f.collation_name))
-   AND NOT EXISTS (
-   SELECT FROM counter_hub.columns n
-    WHERE (n.table_name, n.column_name) = (c.table_name, c.column_name)
-      AND n.generation > c.generation & 4294967295)
-   AND NOT EXISTS (
-   SELECT FROM counter_hub.row_cells r
-    WHERE (r.table_name, r.key) = (c.table_name, c.key) AND r.life > c.generation >> 32);
-
--- The rows of replicated tables, deleted ones too, that are not below a floor.
-CREATE OR REPLACE VIEW counter_hub.held_rows AS
-SELECT r.table_name, r.key, r.key_json, r.life, r.number, r.id, r.changed
-  FROM counter_hub.row_cells r
- WHERE NOT EXISTS (
-   SELECT FROM counter_hub.floors f
-    WHERE f.table_name = r.table_name
-      AND counter_hub.is_less(r.key_json -> f.key_column, f.floor, f.collation_name));
-
--- These rows as bytes, as counter_changes has them.
-CREATE OR REPLACE VIEW counter_hub.images AS
-SELECT r.table_name, r.key, r.changed,
-       '\xa1' || counter_hub.number_bytes(r.life) ||
-       CASE WHEN r.life % 2 = 1 THEN counter_hub.stamp_bytes(r.number, r.id) || c.bytes ELSE '' END AS bytes,
-       r.key_json
-  FROM counter_hub.held_rows r, LATERAL (
-    SELECT counter_hub.number_bytes(count(*)) || coalesce(
-             string_agg(counter_hub.number_bytes(octet_length(v.column_name)) || convert_to(v.column_name, 'UTF8') ||
-                        CASE WHEN (v.number, v.id) = (r.number, r.id) THEN '\x00'
-                             ELSE '\x01' || counter_hub.stamp_bytes(v.number, v.id) END,
-                        '' ORDER BY v.column_name COLLATE "C") ||
-             '\xd1' || string_agg(v.value, '' ORDER BY v.column_name COLLATE "C"), '') AS bytes
-      FROM counter_hub.regular v
-     WHERE (v.table_name, v.key, v.life) = (r.table_name, r.key, r.life)) AS c;
 
 -- What two values have in common that SQLite may take for one, by affinities, NOCASE and RTRIM.
 CREATE OR REPLACE FUNCTION counter_hub.scope_word(value jsonb) RETURNS text LANGUAGE sql IMMUTABLE AS $$
@@ -798,58 +629,56 @@ CREATE OR REPLACE FUNCTION counter_hub.may_be_in(key_json jsonb, scope jsonb) RE
        AND 'object' NOT IN (jsonb_typeof(s.value), jsonb_typeof(key_json -> (n - 1)::integer)))
 $$;
 
--- What has changed in the uploads from `since` on. A file asks from counter_mark(hub.id), merges
--- the rows, and then says counter_seen(hub.id, since, hub.number + 1); the number is to be read in
--- the snapshot of the rows, or before. A cell without shards is one row without an id; a counter by
--- itself has no life either, and an empty key; floors have no column_name, and a key with holes; an
--- answer has neither; a row of a replicated table has the column_name ''. Merge answers and rows
--- before cells, which may need them. With a scope, only rows that may be in it, and all that has none.
-DROP FUNCTION IF EXISTS counter_hub.changes(bigint);
+
+-- What has changed in the uploads from `since` on, as counter_changes has it: of each row all that is
+-- held. A file asks from counter_mark(hub.id), INSERTs the changes, which counter_change_of makes,
+-- and then says counter_seen(hub.id, since, hub.number + 1); the number is to be read in the snapshot
+-- of the changes, or before. With a scope, only rows that may be in it, and all that has none.
 CREATE OR REPLACE FUNCTION counter_hub.changes(since bigint, scope jsonb DEFAULT NULL)
-RETURNS TABLE(table_name text, key_columns text, key bytea, column_name text, generation bigint, life bigint, id uuid,
-              clock bigint, value bigint, changed bigint, bytes bytea)
-LANGUAGE sql STABLE AS $$
-  SELECT table_name, t.key_columns, ''::bytea, NULL::text, 0::bigint, NULL::bigint, NULL::uuid, NULL::bigint, NULL::bigint,
-         a.changed, a.answer
-    FROM counter_hub.answers a JOIN counter_hub.tables t USING (table_name)
-   WHERE a.changed >= since
-  UNION ALL
-  SELECT table_name, t.key_columns, f.packed, NULL, 0, NULL, NULL, NULL, NULL, f.changed, NULL
+RETURNS TABLE(table_name text, key_columns text, key bytea, change text, changed bigint) LANGUAGE sql STABLE AS $$
+  SELECT table_name, t.key_columns, f.packed, '{"tells":"floors"}', f.changed
     FROM counter_hub.floors f JOIN counter_hub.tables t USING (table_name)
    WHERE f.changed >= since
   UNION ALL
-  SELECT table_name, t.key_columns, '', n.column_name, n.generation, NULL, NULL, NULL, NULL, n.changed, NULL
+  SELECT table_name, t.key_columns, '', format('{"tells":"column","name":%s,"kind":"%s","generation":%s}',
+                                               to_json(n.column_name), n.kind, n.generation), n.changed
     FROM counter_hub.columns n JOIN counter_hub.tables t USING (table_name)
    WHERE n.changed >= since
   UNION ALL
-  SELECT table_name, t.key_columns, i.key, '', 0, NULL, NULL, NULL, NULL, i.changed, i.bytes
-    FROM counter_hub.images i JOIN counter_hub.tables t USING (table_name)
-   WHERE i.changed >= since AND counter_hub.may_be_in(i.key_json, scope)
+  SELECT table_name, t.key_columns, '', format('{"tells":"answer","answer":"%s"}', a.answer), a.changed
+    FROM counter_hub.answers a JOIN counter_hub.tables t USING (table_name)
+   WHERE a.changed >= since
   UNION ALL
-  SELECT table_name, t.key_columns, key, column_name, generation, life, s.id, s.clock, s.value, s.changed, NULL
-    FROM counter_hub.held c JOIN counter_hub.shards s USING (table_name, key, column_name, generation, life)
-    JOIN counter_hub.tables t USING (table_name)
-   WHERE s.changed >= since AND counter_hub.may_be_in(c.key_json, scope)
-  UNION ALL
-  SELECT table_name, t.key_columns, c.key, c.column_name, c.generation, c.life, NULL, NULL, NULL, c.changed, NULL
-    FROM counter_hub.held c JOIN counter_hub.tables t USING (table_name)
-   WHERE c.changed >= since AND c.life > 1 AND counter_hub.may_be_in(c.key_json, scope)
-     AND NOT EXISTS (
-       SELECT FROM counter_hub.shards s
-        WHERE (s.table_name, s.key, s.column_name, s.generation, s.life)
-            = (c.table_name, c.key, c.column_name, c.generation, c.life))
+  SELECT table_name, t.key_columns, r.key,
+         format('{"tells":"row"%s,"columns":[%s]}',
+                ',"row":' || CASE WHEN r.life % 2 = 1
+                                    THEN format('{"life":%s,"stamp":{"number":%s,"id":"%s"}}', r.life, r.number, r.id)
+                                  WHEN r.life > 0 THEN format('{"life":%s}', r.life) END,
+                told.columns), r.changed
+    FROM counter_hub.held_rows r JOIN counter_hub.tables t USING (table_name), LATERAL (
+      SELECT string_agg(format('{"name":%s,"kind":"%s","generation":%s,%s}', to_json(c.column_name), c.kind, c.generation,
+               CASE WHEN c.kind = 'regular'
+                      THEN format('"stamp":{"number":%s,"id":"%s"},"value":%s', c.number, c.id, c.value)
+                    ELSE format('"cell":{"life":%s,"shards":[%s]}', c.number, (
+                      SELECT string_agg(format('{"id":"%s","clock":%s,"value":%s}', s.id, s.clock, s.value), ',')
+                        FROM counter_hub.shards s
+                       WHERE (s.table_name, s.key, s.column_name, s.row_life, s.generation, s.life)
+                           = (c.table_name, c.key, c.column_name, c.row_life, c.generation, c.number))) END), ',') AS columns
+        FROM counter_hub.held_cells c
+       WHERE (c.table_name, c.key) = (r.table_name, r.key)) AS told
+   WHERE r.changed >= since AND counter_hub.may_be_in(r.key_json, scope) AND (r.life > 0 OR told.columns IS NOT NULL)
 $$;
 
 -- ---- for people ---------------------------------------------------------------------------------
 
--- The live counters, by key; NULL if they were reset. One that has come before its row waits, and is
--- not among them.
+-- The live counters, by key; NULL if they were reset.
 CREATE OR REPLACE VIEW counter_hub.sums AS
 SELECT c.table_name, c.key, c.key_json, c.column_name, sum(s.value) AS value
-  FROM counter_hub.held c LEFT JOIN counter_hub.shards s USING (table_name, key, column_name, generation, life)
-  LEFT JOIN counter_hub.row_cells r USING (table_name, key)
- WHERE c.life % 2 = 1 AND c.generation >> 32 = coalesce(r.life, 0)
- GROUP BY c.table_name, c.key, c.key_json, c.column_name, c.generation;
+  FROM counter_hub.held_cells c LEFT JOIN counter_hub.shards s
+    ON (s.table_name, s.key, s.column_name, s.row_life, s.generation, s.life)
+     = (c.table_name, c.key, c.column_name, c.row_life, c.generation, c.number)
+ WHERE c.kind = 'counter' AND c.number % 2 = 1
+ GROUP BY c.table_name, c.key, c.key_json, c.column_name;
 
 -- The live counters. A deleted one has no row, one that was reset has the value 0.
 CREATE OR REPLACE VIEW counter_hub.totals AS
@@ -859,12 +688,13 @@ SELECT table_name, key_json, column_name, coalesce(value, 0) AS value FROM count
 -- that have counted. A deleted row has neither.
 CREATE OR REPLACE VIEW counter_hub.rows AS
 SELECT r.table_name, r.key_json, r.life % 2 = 0 AS deleted,
-       (SELECT coalesce(jsonb_object_agg(v.column_name, counter_hub.json_of(v.value)), '{}')
-          FROM counter_hub.regular v
-         WHERE (v.table_name, v.key, v.life) = (r.table_name, r.key, r.life)) AS columns,
+       (SELECT coalesce(jsonb_object_agg(c.column_name, c.value), '{}')
+          FROM counter_hub.held_cells c
+         WHERE (c.table_name, c.key) = (r.table_name, r.key) AND c.kind = 'regular') AS columns,
        (SELECT coalesce(jsonb_object_agg(s.column_name, s.value), '{}')
           FROM counter_hub.sums s
          WHERE (s.table_name, s.key) = (r.table_name, r.key) AND s.value IS NOT NULL) AS counters
-  FROM counter_hub.held_rows r;
+  FROM counter_hub.held_rows r
+ WHERE r.life > 0;
 
 COMMIT;

@@ -1,6 +1,8 @@
-/* fuzz_take.c - any whole changes, and any lines: INSERT INTO counter_changes, counter_take.
+/* fuzz_take.c - any changes, and any lines: INSERT INTO counter_changes, counter_take,
+ * counter_receive.
  *
- *     byte 0     odd: the rest are lines for counter_take; even: changes, each
+ *     byte 0     odd: the rest are lines for counter_take or, with the bit 2, counter_receive; even:
+ *                changes, each
  *                a byte for the table (odd: r, a replicated one; else v), a byte for the size of the
  *                key, the key, two bytes for the size of the change, the change
  *
@@ -17,8 +19,8 @@ typedef struct input {
 } input;
 
 static sqlite3 *db, *other;
-static sqlite3_stmt *insert, *take, *digest, *check, *check_replicated, *lines, *take_there,
-    *arrived;
+static sqlite3_stmt *insert, *take, *receive, *digest, *check, *check_replicated, *lines,
+    *take_there, *arrived;
 
 static const char SETUP[] =
     "CREATE VIRTUAL TABLE v USING counter(k TEXT COLLATE NOCASE, j INTEGER, n COUNTER, m COUNTER,"
@@ -34,7 +36,11 @@ static const char ROWS[] =
     "INSERT INTO v VALUES('a', 1, 1, 2), ('b', 2, 3, NULL);"
     "INSERT INTO v(v) VALUES('add column o'), ('drop column m');"
     "INSERT INTO r VALUES('a', 'A', 1, 1, 2), ('b', 'B', 2.5, 3, NULL), ('c', 'long', x'00', 4, 5);"
-    "UPDATE r SET b = 'x' WHERE k = 'a'; DELETE FROM r WHERE k = 'b'";
+    "UPDATE r SET b = 'x' WHERE k = 'a'; DELETE FROM r WHERE k = 'b';"
+    "CREATE TABLE counter_http_tokens(token TEXT PRIMARY KEY, device TEXT NOT NULL UNIQUE);"
+    "CREATE TABLE counter_http_ids(id TEXT PRIMARY KEY, token TEXT NOT NULL);"
+    "INSERT INTO counter_http_tokens VALUES('aa', 'till'), ('bb', 'phone');"
+    "INSERT INTO counter_http_ids VALUES('00000000-0000-0000-0000-00000000000a', 'bb');";
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerInitialize(int *argc, char ***argv)
@@ -52,6 +58,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
             " VALUES(?1, ?2, ?3, 1, '00000000-0000-0000-0000-00000000000a')",
             &insert);
     prepare(db, "SELECT counter_take(?1)", &take);
+    prepare(db, "SELECT counter_receive('aa', ?1)", &receive);
     prepare(db, DIGESTS, &digest);
     prepare(db, "INSERT INTO v(v) VALUES('integrity-check')", &check);
     prepare(db, "INSERT INTO r_counters(r_counters) VALUES('integrity-check')", &check_replicated);
@@ -115,9 +122,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool changed = false;
     if (size == 0) return 0;
     run_all(db, "BEGIN");
-    if (take_byte(&in) % 2 == 1) {
-        sqlite3_bind_text(take, 1, in.left ? (const char *)in.at : "", (int)in.left, SQLITE_STATIC);
-        changed = try_twice(take);
+    int way = take_byte(&in);
+    if (way % 2 == 1) {
+        sqlite3_stmt *taking = way & 2 ? receive : take;
+        const char *text = in.left ? (const char *)in.at : "";
+        sqlite3_bind_text(taking, 1, text, (int)in.left, SQLITE_STATIC);
+        changed = try_twice(taking);
         in.left = 0;
     }
     for (int n = 0; in.left > 0 && n < CHANGES_MOST && !sqlite3_get_autocommit(db); n++) {

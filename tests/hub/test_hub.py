@@ -130,8 +130,8 @@ def plain(key):
 def totals(db):
     """What the hub's totals must be: the live cells of the file."""
     return sorted((table, plain(json.loads(key)), column, value) for table, key, column, value in db.execute(
-        "SELECT table_name, counter_key_json(key), column_name, counter_value(cell) FROM counter_changes(0) "
-        "WHERE column_name IS NOT NULL AND NOT counter_is_deleted(cell)"))
+        "SELECT f.table_name, counter_key_json(f.key), c.column_name, counter_value(c.cell) FROM counter_changes(0) AS f, "
+        "counter_change(f.change) AS c WHERE f.key <> x'' AND c.kind = 'counter' AND NOT counter_is_deleted(c.cell)"))
 
 
 def hub_totals(hub):
@@ -234,89 +234,195 @@ def test_a_file_that_downloads_is_as_if_it_had_pulled(hub, tmp_path, chance, rou
 
 # ---- one by one ----
 
-def incoming(rows, key_columns=None):
-    """The SQL that uploads them. rows: (key_json, column, life, id, clock, value[, generation]) of table t; a counter by
-    itself has no key."""
+def shard(id, clock, value):
+    return {"id": id, "clock": clock, "value": value}
+
+
+def counter(name, life, *shards, generation=1):
+    """A row that tells one counter."""
+    return {"tells": "row", "columns": [{"name": name, "kind": "counter", "generation": generation,
+                                         "cell": {"life": life, "shards": list(shards)}}]}
+
+
+def column(name, generation, kind="counter"):
+    return {"tells": "column", "name": name, "kind": kind, "generation": generation}
+
+
+FLOORS = {"tells": "floors"}
+
+
+def incoming(changes, key_columns=None):
+    """The SQL that uploads them. changes: (key_json, change) of table t; those without a key have None."""
     def columns(key):
-        return key_columns or ("path TEXT BINARY, hour INTEGER BINARY" if len(json.loads(key or "[1]")) == 2 else
+        return key_columns or ("path TEXT BINARY, hour INTEGER BINARY" if key and len(json.loads(key)) == 2 else
                                "path TEXT BINARY")
 
-    def line(key, column, life, id, clock, value, generation=None):
-        generation = (0 if column is None else 1) if generation is None else generation
-        values = [key, column, generation, life, id, clock, value]
-        return ("INSERT INTO counter_hub.incoming(table_name, key_columns, key, key_json, column_name, generation, life, id, "
-                f"clock, value) VALUES ('t', '{columns(key)}', convert_to('{key or ''}', 'UTF8'), " +
-                ", ".join("NULL" if v is None else f"'{v}'" for v in values) + ");")
+    def line(key, change):
+        key_json = "NULL" if key is None else f"'{key}'"
+        return ("INSERT INTO counter_hub.incoming(table_name, key_columns, key, key_json, change) VALUES "
+                f"('t', '{columns(key)}', convert_to('{key or ''}', 'UTF8'), {key_json}, $j${json.dumps(change)}$j$);")
 
-    return "\n".join(line(*row) for row in rows) + "SELECT rows_changed FROM counter_hub.merge()"
+    return "\n".join(line(*one) for one in changes) + "SELECT rows_changed FROM counter_hub.merge()"
 
 
-def upload(hub, rows, key_columns=None):
-    return hub.psql("--single-transaction", text=incoming(rows, key_columns))
+def upload(hub, changes, key_columns=None):
+    return hub.psql("--single-transaction", text=incoming(changes, key_columns))
 
 
 def upload_batches(hub, batches):
     """By one psql, each in a transaction of its own; the rows that each has changed."""
-    return [int(hub.say(f"BEGIN;\n{incoming(rows)};\nCOMMIT")) for rows in batches]
+    return [int(hub.say(f"BEGIN;\n{incoming(changes)};\nCOMMIT")) for changes in batches]
 
 
-def shards(hub):
-    return [tuple(row) for row in hub.ask(
-        "SELECT life, id, clock, value FROM counter_hub.changes(0) WHERE life IS NOT NULL ORDER BY id")]
+def told(hub, tells):
+    """The changes of one kind that the hub gives: (table, change)."""
+    changes = [(table, json.loads(change)) for table, change in hub.ask("SELECT table_name, change FROM counter_hub.changes(0)")]
+    return [(table, change) for table, change in changes if change["tells"] == tells]
+
+
+def cells(hub):
+    """Of the only row: the cells of its counters, their shards in order."""
+    (_, change), = told(hub, "row")
+    return [(one["cell"]["life"], sorted(tuple(each.values()) for each in one["cell"]["shards"])) for one in change["columns"]]
 
 
 VERSIONS = {
-    "of two clocks the higher wins": ([(1, ID.format(1), 2, 5), (1, ID.format(1), 3, -9)], [(1, ID.format(1), 3, -9)]),
+    "of two clocks the higher wins": ([(1, ID.format(1), 2, 5), (1, ID.format(1), 3, -9)], (1, [(ID.format(1), 3, -9)])),
     "of two values with one clock the higher wins":
-        ([(1, ID.format(1), 2, -5), (1, ID.format(1), 2, 7)], [(1, ID.format(1), 2, 7)]),
+        ([(1, ID.format(1), 2, -5), (1, ID.format(1), 2, 7)], (1, [(ID.format(1), 2, 7)])),
     "the higher life wins whole":
-        ([(1, ID.format(1), 9, 5), (1, ID.format(2), 9, 5), (3, ID.format(1), 1, 1)], [(3, ID.format(1), 1, 1)]),
-    "a reset leaves nothing of the old life": ([(1, ID.format(1), 9, 5), (3, None, None, None)],
-                                               [(3, None, None, None)]),
-    "a delete beats its life": ([(1, ID.format(1), 9, 5), (2, None, None, None)], [(2, None, None, None)]),
-    "a later life beats a delete": ([(2, None, None, None), (3, ID.format(1), 1, 5)], [(3, ID.format(1), 1, 5)]),
+        ([(1, ID.format(1), 9, 5), (1, ID.format(2), 9, 5), (3, ID.format(1), 1, 1)], (3, [(ID.format(1), 1, 1)])),
+    "a reset leaves nothing of the old life": ([(1, ID.format(1), 9, 5), (3,)], (3, [])),
+    "a delete beats its life": ([(1, ID.format(1), 9, 5), (2,)], (2, [])),
+    "a later life beats a delete": ([(2,), (3, ID.format(1), 1, 5)], (3, [(ID.format(1), 1, 5)])),
     "numbers of any size": ([(4294967295, ID.format(1), 2**62 - 1, -2**63)],
-                            [(4294967295, ID.format(1), 2**62 - 1, -2**63)]),
+                            (4294967295, [(ID.format(1), 2**62 - 1, -2**63)])),
 }
 
 
 @pytest.mark.parametrize("name", VERSIONS)
 def test_versions_merge_in_any_order_and_any_batches(hub, name):
     versions, left = VERSIONS[name]
-    rows = [('["/"]', "n", *version) for version in versions]
-    batches = [[[row] for row in order] for order in itertools.permutations(rows)]  # each alone
-    batches += [[rows], [rows[::-1] + rows]]                                        # all in one
+    changes = [('["/"]', counter("n", life, *([shard(*one)] if one else []))) for life, *one in versions]
+    batches = [[[change] for change in order] for order in itertools.permutations(changes)]  # each alone
+    batches += [[changes], [changes[::-1] + changes]]                                        # all in one
     for order in batches:
         upload_batches(hub, order)
-        assert shards(hub) == left, order
-        assert upload_batches(hub, [rows]) == [0]
-        hub.say("TRUNCATE counter_hub.cells, counter_hub.shards, counter_hub.columns")
+        assert cells(hub) == [left], order
+        assert upload_batches(hub, [changes]) == [0]
+        hub.say("TRUNCATE counter_hub.row_cells, counter_hub.cells, counter_hub.shards, counter_hub.columns")
+
+
+def test_a_row_that_comes_in_parts_is_joined(hub):
+    shards = [shard(ID.format(n), 1, n) for n in range(1, 4)]
+    parts = [('["/"]', counter("n", 1, *shards[:2])), ('["/"]', counter("n", 1, *shards[1:])),
+             ('["/"]', counter("m", 1, shards[0]))]
+    for order in itertools.permutations(parts):
+        upload_batches(hub, [[order[0]], order[1:]])
+        assert hub.ask("SELECT column_name, value FROM counter_hub.totals ORDER BY 1") == [("m", 1), ("n", 6)]
+        hub.say("SELECT counter_hub.forget('t')")
 
 
 def test_a_mark_rises_by_batches_that_begin_where_it_stands(hub):
     def mark_after(since, upto):
         hub.psql("--single-transaction", "-c", "INSERT INTO counter_hub.incoming VALUES "
-                 "('t', 'k INTEGER BINARY', '\\x01', '[1]', 'n', 1, "
-                 f"2, NULL, NULL, NULL, 'me', {since}, {upto})", "-c", "SELECT counter_hub.merge()")
+                 "('t', 'k INTEGER BINARY', '\\x01', '[1]', "
+                 f"$j${json.dumps(counter('n', 2))}$j$, 'me', {since}, {upto})", "-c", "SELECT counter_hub.merge()")
         return hub.ask("SELECT counter_hub.mark('me')")[0][0]
 
     assert [mark_after(*batch) for batch in [(5, 9), (0, 4), (5, 9), (4, 7), (0, 6), (2, 8)]] == [0, 4, 4, 7, 7, 8]
     assert hub.ask("SELECT counter_hub.mark('another')") == [(0,)]
 
 
-@pytest.mark.parametrize("row", [
-    ('["/"]', "n", 0, None, None, None), ('["/"]', "n", 2**32, None, None, None), ('["/"]', "n", 1, None, None, None),
-    ('["/"]', "n", 2, ID.format(1), 1, 1), ('["/"]', "n", 1, ID.format(1), 0, 1),
-    ('["/"]', "n", 1, ID.format(1), 1, None), ('{"a":1}', "n", 2, None, None, None), ('["/"]', None, 2, None, None, None),
-    ('["/"]', "n", 1, ID.format(1), 1, 1, 0), ('["/"]', "n", 1, ID.format(1), 1, 1, 2), ('["/"]', "n", 2, None, None, None, 2),
-    ('["/"]', "n", 1, ID.format(1), 2**62, 1), ('["/"]', "n", 1, ID.format(1), 1, 1, 2**32 + 1),
-    ('["/"]', None, None, None, None, None, 1),
-    ('["/"]', "n", None, None, None, None, 1), (None, "n", None, None, None, None, 0), (None, "n", None, None, 1, 1, 1),
-    (None, "n", None, None, None, None, 2**32), (None, "N", None, None, None, None, 1)])
-def test_what_no_cell_can_be_is_refused_with_all_that_came_along(hub, row):
-    assert upload(hub, [('["/b"]', "n", 1, ID.format(1), 1, 1), row]).returncode != 0
+ONE_SHARD = shard(ID.format(1), 1, 1)
+STAMP = {"number": 7, "id": ID.format(1)}
+
+
+def row(*columns, **members):
+    return {"tells": "row", "row": members or {"life": 1, "stamp": STAMP}, "columns": list(columns)}
+
+
+def regular(name="a", generation=0, stamp=STAMP, **members):
+    return {"name": name, "kind": "regular", "generation": generation, "stamp": stamp, **(members or {"value": 1})}
+
+
+def without(object, member):
+    return {name: value for name, value in object.items() if name != member}
+
+
+N = counter("n", 1, ONE_SHARD)["columns"][0]
+DAMAGED = [
+    ("an empty cell", counter("n", 1)), ("a life of 0", counter("n", 0)), ("a life of 2^32", counter("n", 2**32)),
+    ("a deleted cell with a shard", counter("n", 2, ONE_SHARD)), ("a clock of 0", counter("n", 1, shard(ID.format(1), 0, 1))),
+    ("a clock of 2^62", counter("n", 1, shard(ID.format(1), 2**62, 1))),
+    ("a shard without a value", counter("n", 1, without(ONE_SHARD, "value"))),
+    ("a value beyond 64 bits", counter("n", 1, shard(ID.format(1), 1, 2**63))),
+    ("no whole number", counter("n", 1, shard(ID.format(1), 1, 1.5))), ("no id", counter("n", 1, shard("x", 1, 1))),
+    *((f"generation {n}", counter("n", 1, ONE_SHARD, generation=n)) for n in (0, 2, -1, 2**32 + 1)),
+    ("an empty name", counter("", 1, ONE_SHARD)), ("no name", row(without(N, "name"))), ("no kind", row(without(N, "kind"))), ("no cell", {"tells": "row", "columns": [without(N, "cell")]}),
+    ("a cell that is none", {"tells": "row", "columns": [{**N, "cell": 1}]}),
+    ("no columns", {"tells": "row"}), ("columns that are none", {"tells": "row", "columns": {}}),
+    ("a column that is none", {"tells": "row", "columns": [1]}),
+    ("an unknown change", {"tells": "colour"}), ("no change", {}), ("a list", []), ("an unknown member", {**row(), "colour": 1}),
+    ("one of a row", row(life=2, colour=1)), ("one of a stamp", row(life=1, stamp={**STAMP, "colour": 1})),
+    ("one of a column", row({**N, "colour": 1})), ("one of a regular column", row({**regular(), "cell": N["cell"]})),
+    ("one of a cell", row({**N, "cell": {**N["cell"], "colour": 1}})), ("one of a shard", counter("n", 1, {**ONE_SHARD, "colour": 1})),
+    ("an unknown kind", row({**N, "kind": "colour"})),
+    ("no life", row(stamp=STAMP)), ("a row of life 0", row(life=0)), ("a life beyond 31 bits", row(life=2**31, stamp=STAMP)),
+    ("a live row without a stamp", row(life=1)), ("a deleted one with a stamp", row(life=2, stamp=STAMP)),
+    ("a deleted one with a counter", row(N, life=2)), ("a deleted one with a regular column", row(regular(), life=2)),
+    ("half a stamp", row(life=1, stamp={"number": 1})), ("a stamp below 0", row(life=1, stamp={**STAMP, "number": -1})),
+    ("a stamp beyond 2200", row(life=1, stamp={**STAMP, "number": 29859523934027777})),
+    ("one of a column", row(regular(stamp={**STAMP, "number": 29859523934027777}))),
+    ("a regular column without a row", {"tells": "row", "columns": [regular()]}),
+    ("one without a value", row(without(regular(), "value"))), ("a value without a stamp", row(regular(stamp=None))),
+    ("no stamp", row(without(regular(), "stamp"))), ("an odd generation", row(regular(generation=1))),
+    ("a generation beyond all stamps", row(regular(generation=512))),
+    *((f"the value {value}", row(regular(value=value))) for value in (True, [], {}, {"hex": "0"}, {"hex": 1}, {"text": "zz"},
+                                                                      {"hex": "00", "text": "00"}, {"colour": "00"})),
+]
+DAMAGED_WITHOUT_KEY = [
+    ("generation 0", column("n", 0)), ("generation 2^32", column("n", 2**32)), ("no name", column("", 1)),
+    ("a regular column that is odd", column("n", 1, "regular")), ("an unknown kind", column("n", 2, "colour")),
+    ("no kind", without(column("n", 2), "kind")), ("a row", counter("n", 1, ONE_SHARD)), ("floors", FLOORS)]
+
+
+@pytest.mark.parametrize("key, change", [
+    *(pytest.param('["/"]', change, id=name) for name, change in DAMAGED),
+    *(pytest.param(None, change, id=f"no key, {name}") for name, change in DAMAGED_WITHOUT_KEY),
+    pytest.param('["/"]', column("n", 1), id="a column with a key"),
+    pytest.param('{"a":1}', counter("n", 2), id="a key that is none")])
+def test_what_no_change_can_be_is_refused_by_a_sentence_with_all_that_came_along(hub, key, change):
+    refused = upload(hub, [('["/b"]', row(N, regular())), (key, change)])
+    assert refused.returncode != 0
+    assert "counter_hub: a change is damaged: " in refused.stderr or key == '{"a":1}'
     assert hub.ask("SELECT * FROM counter_hub.totals") == []
     assert hub.ask("SELECT number FROM counter_hub.hub") == [(0,)]
+
+
+GOOD = [row(N, regular()), row(life=2), row(), row({"name": "a", "kind": "regular", "generation": 0, "stamp": None}),
+        row(regular(generation=510)), row(regular(value={"text": "61ff"})), row(regular(value={"hex": ""})),
+        row(life=2**31 - 1, stamp={**STAMP, "number": 29859523934027776}), counter("n", 1, shard(ID.format(1), 2**62 - 1, -2**63)),
+        counter("n", 2**32 - 2), counter("n", 3), counter("n", 1, ONE_SHARD, generation=2**32 - 1)]
+
+
+def test_the_hub_and_a_file_take_the_same_changes(hub):
+    """What a file does not take it could not download."""
+    def taken(change):
+        table = "t" if "row" in change else "v"
+        db = make(":memory:", ["v USING counter(path TEXT PRIMARY KEY, n COUNTER)"])
+        db.execute("CREATE TABLE t(path TEXT NOT NULL PRIMARY KEY, a, n INTEGER)")
+        db.execute("SELECT counter_replicate('t', 'n')").fetchall()
+        db.execute("INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES (?, counter_key('/'), "
+                   "counter_change_of(?), 1, ?)", [table, json.dumps(change), ID.format(9)])
+
+    for _, change in DAMAGED:
+        with pytest.raises(sqlite3.Error, match="counter_change"):
+            taken(change)
+    for change in GOOD:
+        taken(change)
+        assert upload(hub, [('["/"]', change)]).stderr == ""
+        hub.say("SELECT counter_hub.forget('t')")
 
 
 ORDER = [-10**30, -7, -0.5, 0, 0.25, 9, 10, 2**63, "", "A", "Z", "a", "a\x01", "aa", "é", "日", "\U0001f642",
@@ -363,41 +469,40 @@ def test_the_collations_of_a_key(hub, key, collations):
 
 
 def test_floors_remove_and_keep_out_and_only_rise(hub):
-    count = (1, ID.format(1), 1, 1)
-    assert upload(hub, [(f'["/", {n}]', "n", *count) for n in range(10)]).stdout == "21\n"
-    floor = lambda n: [(f'[null, {n}]', None, None, None, None, None)]
+    one = counter("n", 1, ONE_SHARD)
+    assert upload(hub, [(f'["/", {n}]', one) for n in range(10)]).stdout == "11\n"
+    floor = lambda n: [(f'[null, {n}]', FLOORS)]
     assert upload(hub, floor(6)).stdout == "1\n"
     assert upload(hub, floor(4)).stdout == "0\n"
     assert upload(hub, floor(5) + floor(6)).stdout == "0\n"
-    upload(hub, [(f'["/x", {n}]', "n", *count) for n in range(10)])
+    upload(hub, [(f'["/x", {n}]', one) for n in range(10)])
     keys = [("/", n) for n in range(6, 10)] + [("/x", n) for n in range(6, 10)]
     assert sorted(tuple(key) for key, in hub.ask("SELECT key_json FROM counter_hub.totals")) == keys
-    for table in "cells", "shards":
+    for table in "row_cells", "cells", "shards":
         assert hub.ask(f"SELECT count(*) FROM counter_hub.{table}") == [(8,)]
     assert hub.ask("SELECT key_column, floor FROM counter_hub.floors") == [(1, 6)]
 
 
 def test_a_floor_and_a_row_below_it_in_one_batch(hub):
-    upload(hub, [('["/", 1]', "n", 1, ID.format(1), 1, 1), ('[null, 6]', None, None, None, None, None)])
-    assert hub.ask("SELECT * FROM counter_hub.cells") == []
+    upload(hub, [('["/", 1]', counter("n", 1, ONE_SHARD)), ('[null, 6]', FLOORS)])
+    assert hub.ask("SELECT * FROM counter_hub.row_cells") == hub.ask("SELECT * FROM counter_hub.cells") == []
 
 
 def test_a_row_that_is_stored_below_a_floor_is_seen_by_nobody(hub):
-    upload(hub, [('[null, 6]', None, None, None, None, None)])
-    hub.psql("-c", "INSERT INTO counter_hub.cells VALUES ('t', '\\x01', 'n', 1, '[\"/\", 5]', 1, 9); INSERT INTO "
-             f"counter_hub.shards VALUES ('t', '\\x01', 'n', 1, '{ID.format(1)}', 1, 1, 1, 9)")
+    upload(hub, [('[null, 6]', FLOORS), ('["/", 7]', counter("n", 1, ONE_SHARD))])
+    hub.say("UPDATE counter_hub.row_cells SET key_json = '[\"/\", 5]'")
     assert hub.ask("SELECT count(*) FROM counter_hub.shards") == [(1,)]
     assert hub.ask("SELECT * FROM counter_hub.totals") == []
-    assert hub.ask("SELECT * FROM counter_hub.changes(0) WHERE life IS NOT NULL") == []
+    assert told(hub, "row") == []
 
 
 def test_the_sum_may_be_of_any_size(hub):
-    upload(hub, [('["/"]', "n", 1, ID.format(n), 1, 2**63 - 1) for n in range(5)])
+    upload(hub, [('["/"]', counter("n", 1, shard(ID.format(n), 1, 2**63 - 1))) for n in range(5)])
     assert hub.ask("SELECT value FROM counter_hub.totals") == [(5 * (2**63 - 1),)]
 
 
 def test_the_schema_may_be_loaded_again(hub):
-    upload(hub, [('["/"]', "n", 1, ID.format(1), 1, 1)])
+    upload(hub, [('["/"]', counter("n", 1, ONE_SHARD))])
     before = hub.ask("SELECT id, number FROM counter_hub.hub")
     hub.load()
     assert hub.ask("SELECT id, number FROM counter_hub.hub") == before
@@ -453,7 +558,7 @@ def test_only_what_is_new_goes_up_and_down(hub, tmp_path):
         one.execute("INSERT INTO views VALUES (?, 1)", [f"/{n}"])
     time.sleep(1.1)  # rows of one second have one number, and those of the last one are sent again
     one.execute("INSERT INTO views VALUES ('/6', 1)")
-    assert hub.go("up", tmp_path / "one.db") == [100, 201]  # cells, shards and the counter
+    assert hub.go("up", tmp_path / "one.db") == [100, 101]  # rows and the counter
     assert hub.go("down", tmp_path / "two.db")[0] == 101
     assert hub.go("down", tmp_path / "two.db")[0] == 0
     one.execute("INSERT INTO views VALUES ('/7', 1)")
@@ -504,7 +609,7 @@ def test_a_failure_changes_nothing_and_is_told(hub, tmp_path):
     for way in "up", "down":
         done = hub.carry(way, other)
         assert done.returncode != 0 and done.stderr, way
-    upload(hub, [('["/"]', "n", 1, ID.format(1), 1, 1)])  # its table is t and its key not packed
+    upload(hub, [('["/"]', counter("n", 1, ONE_SHARD))])  # its table is t and its key not packed
     other = make(tmp_path / "other.db", ["t USING counter(path TEXT PRIMARY KEY, n COUNTER)"])
     before = state(other)
     done = hub.carry("down", tmp_path / "other.db")
@@ -551,7 +656,7 @@ def test_another_key_under_the_same_name_is_refused_and_disturbs_nobody(hub, tmp
 
 
 def test_two_keys_of_one_table_in_one_upload_are_refused(hub):
-    done = upload(hub, [('["/"]', "n", 1, ID.format(1), 1, 1), ('["/", 1]', "n", 1, ID.format(1), 1, 1)])
+    done = upload(hub, [('["/"]', counter("n", 1, ONE_SHARD)), ('["/", 1]', counter("n", 1, ONE_SHARD))])
     assert done.returncode != 0 and "table t: the upload has the key" in done.stderr
     assert hub.ask("SELECT * FROM counter_hub.tables") == []
 
@@ -565,7 +670,7 @@ def test_a_table_that_was_forgotten_may_come_with_another_key(hub, tmp_path):
     hub.go("up", tmp_path / "wrong.db")
     assert hub.carry("up", tmp_path / "right.db").returncode == 1
     assert hub.psql("-c", "SELECT counter_hub.forget('views')").returncode == 0
-    for table in "tables", "columns", "cells", "shards", "floors", "sources":
+    for table in "tables", "columns", "row_cells", "cells", "shards", "floors", "sources":
         assert hub.ask(f"SELECT count(*) FROM counter_hub.{table}") == [(0,)]
     hub.go("up", tmp_path / "right.db")
     hub.go("down", tmp_path / "fresh.db")
@@ -713,24 +818,43 @@ def test_a_hub_that_forgot_a_table_learns_again_what_was_dropped(hub, pair):
 
 
 def test_generations_merge_in_any_order_and_any_batches(hub):
-    rows = [('["/"]', "n", 5, ID.format(1), 9, 100, 1), (None, "n", None, None, None, None, 2),
-            ('["/"]', "n", 1, ID.format(1), 2, 7, 3), ('["/"]', "n", 1, ID.format(2), 1, 1, 3)]
-    batches = [[[row] for row in order] for order in itertools.permutations(rows)] + [[rows], [rows[::-1] + rows]]
+    changes = [('["/"]', counter("n", 5, shard(ID.format(1), 9, 100))), (None, column("n", 2)),
+               ('["/"]', counter("n", 1, shard(ID.format(1), 2, 7), generation=3)),
+               ('["/"]', counter("n", 1, shard(ID.format(2), 1, 1), generation=3))]
+    batches = [[[one] for one in order] for order in itertools.permutations(changes)] + [[changes], [changes[::-1] + changes]]
     for order in batches:
         upload_batches(hub, order)
-        assert shards(hub) == [(1, ID.format(1), 2, 7), (1, ID.format(2), 1, 1)], order
+        assert cells(hub) == [(1, [(ID.format(1), 2, 7), (ID.format(2), 1, 1)])], order
         assert hub.ask("SELECT value FROM counter_hub.totals") == [(8,)]
         assert generations(hub) == [("n", 3)]
-        assert upload_batches(hub, [rows]) == [0]
-        hub.say("TRUNCATE counter_hub.cells, counter_hub.shards, counter_hub.columns")
+        assert upload_batches(hub, [changes]) == [0]
+        hub.say("TRUNCATE counter_hub.row_cells, counter_hub.cells, counter_hub.shards, counter_hub.columns")
+
+
+def test_a_row_of_which_all_is_over_is_not_told(hub):
+    upload(hub, [(None, column("n", 2))])
+    assert upload(hub, [('["/"]', counter("n", 1, ONE_SHARD))]).stdout == "0\n"
+    assert hub.ask("SELECT * FROM counter_hub.row_cells") == told(hub, "row") == []
+
+
+def test_a_counter_that_became_a_regular_column_is_told_as_such(hub):
+    changes = [(None, column("n", 2)), (None, column("n", 2, "regular")), (None, column("n", 1))]
+    for order in itertools.permutations(changes):
+        upload_batches(hub, [[one] for one in order])
+        assert told(hub, "column") == [("t", column("n", 2, "regular"))]
+        hub.say("SELECT counter_hub.forget('t')")
+    upload(hub, [('["/"]', row(regular("n", 2))), ('["/x"]', row(N))])
+    assert told(hub, "column") == [("t", column("n", 2, "regular"))]
+    assert hub.ask("SELECT key_json ->> 0 AS key, columns, counters FROM counter_hub.rows ORDER BY 1") == [
+        ("/", {"n": 1}, {}), ("/x", {}, {})]
 
 
 def test_a_cell_that_is_stored_of_a_generation_that_is_over_is_seen_by_nobody(hub):
-    upload(hub, [('["/"]', "n", 1, ID.format(1), 1, 1)])
-    hub.psql("-c", "UPDATE counter_hub.columns SET generation = 2")
+    upload(hub, [('["/"]', counter("n", 1, ONE_SHARD))])
+    hub.say("UPDATE counter_hub.columns SET generation = 2")
     assert hub.ask("SELECT count(*) FROM counter_hub.shards") == [(1,)]
     assert hub.ask("SELECT * FROM counter_hub.totals") == []
-    assert hub.ask("SELECT * FROM counter_hub.changes(0) WHERE life IS NOT NULL") == []
+    assert told(hub, "row") == []
 
 
 # ---- floors of texts ----
@@ -753,16 +877,16 @@ def test_a_floor_of_texts_removes_what_a_file_removes(hub, tmp_path, collation, 
 
 def test_floors_that_the_hub_cannot_compare_are_all_passed_on_and_remove_nothing(hub):
     key = "path TEXT GERMAN"
-    upload(hub, [(f'["{path}"]', "n", 1, ID.format(1), 1, 1) for path in "abc"], key)
-    floor = lambda path: [(f'["{path}"]', None, None, None, None, None)]
+    upload(hub, [(f'["{path}"]', counter("n", 1, ONE_SHARD)) for path in "abc"], key)
+    floor = lambda path: [(f'["{path}"]', FLOORS)]
     assert [upload(hub, floor(path), key).stdout for path in "bab"] == ["1\n", "1\n", "0\n"]
     assert len(hub.ask("SELECT * FROM counter_hub.totals")) == 3
     assert hub.ask("SELECT floor FROM counter_hub.floors ORDER BY 1") == [("a",), ("b",)]
-    assert hub.ask("SELECT count(*) FROM counter_hub.changes(0) WHERE column_name IS NULL") == [(2,)]
+    assert told(hub, "floors") == [("t", FLOORS)] * 2
 
 
 def test_of_floors_that_can_be_compared_the_highest_is_kept(hub):
-    floor = lambda path: (f'["{path}"]', None, None, None, None, None)
+    floor = lambda path: (f'["{path}"]', FLOORS)
     upload(hub, [floor("b"), floor("C"), floor("a")], "path TEXT NOCASE")
     assert hub.ask("SELECT floor FROM counter_hub.floors") == [("C",)]
     upload(hub, [floor("B"), floor("d")], "path TEXT NOCASE")
@@ -773,7 +897,7 @@ def test_of_floors_that_can_be_compared_the_highest_is_kept(hub):
 
 def test_a_text_that_is_not_utf8_goes_up_and_comes_down(hub, tmp_path):
     one = counted(tmp_path / "one.db", ONE[0], "('ü日🙂', 1), (CAST(x'efbfbeefbfbf7f' AS TEXT), 1)")
-    assert hub.go("up", tmp_path / "one.db") == [2, 5]
+    assert hub.go("up", tmp_path / "one.db") == [2, 3]
     for key in ["ff", "61c3", "80", "c080", "eda080", "f5808080", "e28261"]:
         one.execute(f"INSERT INTO views VALUES (CAST(x'{key}' AS TEXT), 1)")
     assert hub.go("up", tmp_path / "one.db")[0] == 7
@@ -898,8 +1022,8 @@ def test_an_answer_that_says_same_repairs_through_the_hub_what_was_added_up(hub,
 
 
 def upload_answer(hub, answer, table="t"):
-    return hub.psql("--single-transaction", "-c", "INSERT INTO counter_hub.incoming(table_name, key_columns, key, generation, "
-                    f"bytes) VALUES ('{table}', 'k TEXT BINARY', '', 0, '\\x{answer}')", "-c",
+    return hub.psql("--single-transaction", "-c", "INSERT INTO counter_hub.incoming(table_name, key_columns, key, change) VALUES "
+                    f"('{table}', 'k TEXT BINARY', '', '{{\"tells\":\"answer\",\"answer\":\"{answer}\"}}')", "-c",
                     "SELECT rows_changed FROM counter_hub.merge()")
 
 
@@ -910,8 +1034,8 @@ def test_answers_are_a_set_that_grows_and_a_table_that_is_forgotten_forgets_its_
     same, add = f"b101{LOWER}{HIGHER}", f"b102{LOWER}{HIGHER}"
     assert [upload_answer(hub, answer).stdout for answer in (same, same, add, same)] == ["1\n", "0\n", "1\n", "0\n"]
     upload_answer(hub, same, "other")
-    assert hub.ask("SELECT table_name, bytes FROM counter_hub.changes(0) ORDER BY 1, 2") == \
-        [("other", f"\\x{same}"), ("t", f"\\x{same}"), ("t", f"\\x{add}")]
+    assert sorted((table, change["answer"]) for table, change in told(hub, "answer")) == \
+        [("other", same), ("t", same), ("t", add)]
     assert hub.psql("-c", "SELECT counter_hub.forget('t')").returncode == 0
     assert hub.ask("SELECT table_name FROM counter_hub.answers") == [("other",)]
 
@@ -922,5 +1046,6 @@ def test_answers_are_a_set_that_grows_and_a_table_that_is_forgotten_forgets_its_
     f"b101{LOWER}{'20' * 16}"])
 def test_a_damaged_answer_is_refused_by_a_sentence_with_all_that_came_along(hub, answer):
     refused = upload_answer(hub, answer)
-    assert f"counter_hub: table t: an answer about two openings is damaged: {answer}: nothing was taken" in refused.stderr
+    assert "counter_hub: a change is damaged: " in refused.stderr
+    assert 'constraint "an answer is about two openings": nothing was taken' in refused.stderr
     assert hub.ask("SELECT number, (SELECT count(*) FROM counter_hub.tables) FROM counter_hub.hub") == [(0, 0)]

@@ -6,13 +6,14 @@ import hashlib
 import json
 import random
 import sqlite3
+import struct
 import uuid
 
 import pytest
 
 import cells
 from cells import Cell
-from conftest import EXAMPLES
+from conftest import EXAMPLES, SEED
 from files import connect
 from randomly import (binary, booleans, composite, dictionaries, example, given, integers, just,
                       lists, one_of, sampled_from, tuples)
@@ -384,3 +385,18 @@ def test_a_description_longer_than_the_connection_allows_is_an_error(db):
     finally:
         db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, before)
     assert len(json.loads(ask(db, "SELECT counter_json(?)", cell))["shards"]) == 30
+
+
+def test_a_real_that_goes_through_json_is_the_same_in_each_bit():
+    db, chance = connect(":memory:"), random.Random(SEED)
+    told = ('{"tells":"row","row":{"life":1,"stamp":{"number":1,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"a",'
+            '"kind":"regular","generation":0,"stamp":{"number":1,"id":"00000000-0000-0000-0000-00000000000a"},"value":%s}]}')
+    numbers = [struct.unpack(">d", chance.randbytes(8))[0] for _ in range(50 * EXAMPLES)]
+    numbers += [chance.choice([-1, 1]) * chance.random() * 10.0 ** chance.randint(-110, 110) for _ in range(50 * EXAMPLES)]
+    numbers += [1.7976931348623157e308, 5e-324, 1e100, 1e-100, -1e100, 0.1, -0.0, 1e17, float("inf"), float("-inf")]
+    for number in numbers:
+        if number == number:  # NaN is NULL
+            packed, shown = db.execute("SELECT counter_key(?1), counter_key_json(counter_key(?1))", (number,)).fetchone()
+            change, = db.execute("SELECT counter_change_of(?)", (told % shown[1:-1],)).fetchone()
+            assert change.endswith(packed[1:]), (number, shown)
+    db.close()
