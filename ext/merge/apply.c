@@ -350,7 +350,7 @@ static void check_told(ctr_apply *apply, const ctr_change *change)
     ctr_kinds_check_life(conn, &apply->merge.shape, change->table, view.row.is);
     while (ctr_rc(conn) == SQLITE_OK && ctr_change_next(&view, &told))
         check_told_column(apply, &told, &n_new);
-    int most = sqlite3_limit(conn->db, SQLITE_LIMIT_COLUMN, -1);
+    int most = ctr_columns_most(conn);
     if (ctr_rc(conn) == SQLITE_OK && n_new > 0 && n_new > most - apply->merge.shape.n_columns)
         ctr_problem_set(conn, SQLITE_ERROR,
                         "the change has %d counters that the table lacks, which has %d columns: "

@@ -7,6 +7,9 @@ SELECT table_name, counter_key_json(key), column_name, generation, counter_value
 --= v|["/",12]|hits|1|1
 --= v|["/a",13]|bytes|1|3
 --= v|["/a",13]|hits|1|2
+SELECT counter_key_json(key), count(*) FROM counter_changes(0) GROUP BY key;
+--= ["/",12]|1
+--= ["/a",13]|1
 SELECT DISTINCT source = counter_id(), seq <= upto, upto = (SELECT max(_seq) + 1 FROM counter_journal), since, bucket FROM counter_changes(0);
 --= 1|1|1|0|NULL
 
