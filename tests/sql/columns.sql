@@ -749,7 +749,7 @@ ROLLBACK TO s;
 SELECT * FROM v;
 --= x|2
 INSERT INTO counter_changes VALUES('v', counter_key('x'), x'010001016D01010100', 0, '00000000-0000-0000-0000-00000000000a');
---! counter_changes: the change: column m has no well-formed cell
+--! counter_changes: table v: the change: column m has no well-formed cell
 INSERT INTO counter_changes VALUES('v', counter_key('x', 'y'), counter_change_of('{"tells":"row","columns":[{"name":"m","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 0, '00000000-0000-0000-0000-00000000000a');
 --! counter_changes: table v: the key has 2 values and the key of the table 1: the tables differ
 SELECT * FROM v;
