@@ -3,11 +3,11 @@
 # bench-browser` measures, `make example-browser` serves the example.
 
 BROWSER := build/browser
-BROWSER_SOURCES := $(wildcard packages/browser/*.mjs) $(addprefix packages/npm/,client.cjs errors.cjs giving.cjs statements.cjs)
+BROWSER_SOURCES := $(wildcard packages/browser/*.mjs) $(addprefix packages/npm/,client.cjs errors.cjs lines.cjs)
 
 # As the official module of SQLite, but for full-text search before FTS5, and for what explains SQLite
 # itself. A worker is one thread, and a file is open in one worker at a time, so there is no WAL.
-IN_BROWSER = -Os -w -std=gnu11 -I$(NEWEST) -Ibuild/amalgamation -Iext -ffile-prefix-map='$(CURDIR)'=. \
+IN_BROWSER = -Os -w -std=gnu11 -I$(NEWEST) -Ibuild/amalgamation -Ibuild/gen -Iinclude -Iext -ffile-prefix-map='$(CURDIR)'=. \
 	-DSQLITE_OS_OTHER=1 -DSQLITE_THREADSAFE=0 -DSQLITE_TEMP_STORE=3 -DSQLITE_OMIT_LOAD_EXTENSION \
 	-DSQLITE_OMIT_SHARED_CACHE -DSQLITE_OMIT_DEPRECATED -DSQLITE_OMIT_UTF16 -DSQLITE_OMIT_WAL \
 	-DSQLITE_ENABLE_FTS5 -DSQLITE_ENABLE_RTREE -DSQLITE_ENABLE_MATH_FUNCTIONS -DSQLITE_ENABLE_SESSION \

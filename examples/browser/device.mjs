@@ -21,8 +21,10 @@ const CALL = `
 INSERT INTO devices VALUES (?, ?) ON CONFLICT DO UPDATE SET name = excluded.name WHERE name <> excluded.name`;
 
 const DELIVER = `
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, key_columns)
-VALUES ('products', counter_key(?1), 'stock', 1, counter_inc(NULL, ?2, '${WAREHOUSE}'), 1, '${WAREHOUSE}', 'name TEXT BINARY')`;
+INSERT INTO counter_changes(table_name, key, change, seq, source, key_columns)
+VALUES ('products', counter_key(?1), counter_change_of(json_object('tells', 'row', 'columns', json_array(json_object(
+         'name', 'stock', 'kind', 'counter', 'generation', 1, 'cell', json_object('life', 1, 'shards', json_array(json_object(
+           'id', '${WAREHOUSE}', 'clock', 1, 'value', ?2))))))), 1, '${WAREHOUSE}', 'name TEXT BINARY')`;
 
 const COUNTERS = `
 SELECT 'products' AS "table", key ->> '$[0]' AS name, column_name AS "column", counter_json(cell) AS cell

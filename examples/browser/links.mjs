@@ -142,13 +142,13 @@ export class Relay {
       await new Promise((later) => { setTimeout(later, SOON); });
       this.#hasMore = false;
       const sent = `sent ${this.#device.id}`;
-      const batch = await this.#device.changes(await this.#device.setting(sent) ?? 0);
-      if (!batch || !this.#isOpen) continue;
+      const lines = await this.#device.changes(await this.#device.setting(sent) ?? 0);
+      if (!lines || !this.#isOpen) continue;
       try {
-        const answer = await fetch(this.#address, { method: 'POST', body: batch });
+        const answer = await fetch(this.#address, { method: 'POST', body: lines });
         if (answer.status === 404) return;
         if (!answer.ok) this.#tell.failed(`The relay refused what this device sent: ${await answer.text()}`);
-        else await this.#device.set(sent, JSON.parse(batch).upto);
+        else await this.#device.set(sent, JSON.parse(lines.split('\n').pop()).upto);
       } catch {
         return; // It is not reached: when it is, the stream says so, and all of it is sent.
       }

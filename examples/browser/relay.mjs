@@ -3,7 +3,7 @@
 // It understands nothing of counters. A row that it has already is dropped, everything else is kept, in
 // FILE if there is one, and streamed to all who listen:
 //
-//     POST /rows           a batch of a device, as changes() gives it
+//     POST /rows           batches of a device, a line each, as changes() gives them
 //     GET /rows?after=N    a stream of events: all batches after the Nth, and those to come
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
@@ -37,15 +37,15 @@ async function take(request, response) {
   let text = '';
   for await (const part of request.setEncoding('utf8')) text = text.length > LARGEST ? text : text + part;
   if (text.length > LARGEST) return response.writeHead(413).end('a batch has 8 MB at most');
-  let batch, rows;
+  let lines;
   try {
-    const { format, source, since, upto, changes } = JSON.parse(text);
-    rows = rowsOf({ changes });
-    batch = { format, source: String(source), since, upto, changes: changes.filter((_, i) => !known.has(rows[i])) };
+    lines = text.split('\n').filter(Boolean).map((line) => JSON.parse(line)).map((line) => ({ ...line, rows: rowsOf(line) }));
   } catch {
     return response.writeHead(400).end('a batch is {"source":..., "changes":[...]}');
   }
-  if (batch.changes.length) {
+  for (const { format, source, since, upto, changes, rows } of lines) {
+    const batch = { format, source: String(source), since, upto, changes: changes.filter((_, i) => !known.has(rows[i])) };
+    if (!batch.changes.length) continue;
     if (file) fs.appendFileSync(file, `${JSON.stringify(batch)}\n`);
     keep(batch, rows);
     listeners.forEach((one) => send(one, batch, batches.length - 1));

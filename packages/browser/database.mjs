@@ -255,20 +255,6 @@ export class Database {
     return rows;
   }
 
-  /** `work` in a transaction, or in the one there is. */
-  inTransaction(work) {
-    if (this.isInTransaction()) return work();
-    this.exec('BEGIN IMMEDIATE');
-    try {
-      const result = work();
-      this.exec('COMMIT');
-      return result;
-    } catch (error) {
-      if (this.isInTransaction()) this.exec('ROLLBACK');
-      throw error;
-    }
-  }
-
   export() {
     const { sqlite } = this, { c } = sqlite;
     return sqlite.with('main', (name) => sqlite.with(new Uint8Array(8), (size) => {
@@ -314,82 +300,4 @@ export class Database {
       throw new SqliteError(`import: these bytes cannot be used: ${error.message}`, error.code);
     }
   }
-
-  /** What changed in this file after `since`, as one line of JSON; '' if nothing did. `own`: only what others cannot have from
-   * somebody else, for an upload; `scope`: only rows whose keys begin with these values. */
-  changes(since = 0, { own = false, scope } = {}) {
-    const where = scope === undefined ? 'own = ?2' : 'own = ?2 AND scope = ?3';
-    const [row] = this.exec(CHANGES.replace('{where}', where), [since, Number(own), ...(scope === undefined ? [] : [JSON.stringify(scope)])]);
-    return row?.batch ?? '';
-  }
-
-  /** Merges lines of `changes`, all or none; how many changes they have. */
-  apply(batches) {
-    if (typeof batches !== 'string') throw new TypeError('apply: takes the text that changes() gave');
-    return this.merge(batches, null, 'apply: ');
-  }
-
-  /** Lines of this source, if one is said. */
-  merge(batches, source, where = '') {
-    return this.inTransaction(() => {
-      let n = 0;
-      for (const line of batches.split('\n').filter((one) => one.trim())) {
-        const [{ problem }] = this.exec(CHECK, [line, source]);
-        if (problem) throw new SqliteError(`${where}${problem}`, 1);
-        this.exec(APPLY, { batch: line });
-        this.exec(SEEN, [line]);
-        n += this.exec("SELECT json_array_length(?, '$.changes') AS n", [line])[0].n;
-      }
-      return n;
-    });
-  }
-
-  /** How far this file has taken the changes of a source: what to ask it for. */
-  mark(source, scope) {
-    return this.exec('SELECT counter_mark(?, ?) AS mark', [source, scope === undefined ? null : JSON.stringify(scope)])[0].mark;
-  }
 }
-
-// The same lines that `sqlite-counter export` prints and `import` reads.
-const CHANGES = `
-SELECT json_object('format', 1, 'source', source, 'since', since, 'upto', upto, 'changes', json_group_array(json_object(
-         'table', table_name, 'key_columns', key_columns,
-         'key', json(CASE WHEN length(key) > 0 THEN counter_key_json(key) END), 'packed', hex(key),
-         'column', column_name, 'generation', generation,
-         'cell', json(CASE WHEN coalesce(column_name, '') = '' THEN json_quote(nullif(hex(cell), '')) ELSE counter_json(cell) END),
-         'seq', seq))) AS batch
-  FROM counter_changes(?1) WHERE {where}
- GROUP BY source`;
-
-const CHECK = `
-SELECT CASE WHEN NOT json_valid(?1) THEN 'the batch is not JSON'
-            WHEN json_type(?1) <> 'object' OR json_type(?1, '$.changes') IS NOT 'array'
-              OR json_type(?1, '$.source') IS NOT 'text' THEN 'a batch is {"source":..., "changes":[...]}'
-            WHEN ?2 <> json_extract(?1, '$.source') THEN 'the batch is of ' || json_extract(?1, '$.source') || ', not of ' || ?2
-            WHEN coalesce(json_type(?1, '$.format'), 'integer') <> 'integer' OR json_extract(?1, '$.format') < 1
-            THEN 'its format must be a whole number from 1 on'
-            WHEN coalesce(json_extract(?1, '$.format'), 1) IS NOT 1
-            THEN 'the batch is of format ' || json_extract(?1, '$.format') || ', this module knows 1; install a newer sqlite-counter-wasm'
-            WHEN EXISTS (SELECT 1 FROM json_each(?1, '$.changes') AS c
-                          WHERE c.type <> 'object' OR unhex(json_extract(c.value, '$.packed')) IS NULL)
-            THEN 'a change has no packed key, which is hexadecimal'
-            WHEN EXISTS (SELECT 1 FROM json_each(?1, '$.changes') AS c
-                          WHERE json_type(c.value, '$.cell') = 'text' AND unhex(json_extract(c.value, '$.cell')) IS NULL)
-            THEN 'a change has a cell that is neither an object nor hexadecimal' END AS problem`;
-
-// An answer about opening values is a text of hexadecimal digits in place of a cell.
-const APPLY = `
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, key_columns)
-SELECT json_extract(value, '$.table'), unhex(json_extract(value, '$.packed')), json_extract(value, '$.column'),
-       json_extract(value, '$.generation'),
-       CASE json_type(value, '$.cell') WHEN 'text' THEN unhex(json_extract(value, '$.cell'))
-       ELSE (SELECT counter_collect(id, clock, value, life)
-               FROM (SELECT json_extract(value, '$.id') AS id, json_extract(value, '$.clock') AS clock,
-                            json_extract(value, '$.value') AS value, json_extract(change.value, '$.cell.life') AS life
-                       FROM json_each(change.value, '$.cell.shards')
-                     UNION ALL SELECT NULL, NULL, NULL, json_extract(change.value, '$.cell.life'))
-              WHERE life IS NOT NULL) END,
-       json_extract(value, '$.seq'), json_extract(:batch, '$.source'), json_extract(value, '$.key_columns')
-  FROM json_each(:batch, '$.changes') AS change`;
-
-const SEEN = "SELECT counter_seen(json_extract(?1, '$.source'), json_extract(?1, '$.since'), json_extract(?1, '$.upto'))";

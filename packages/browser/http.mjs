@@ -8,7 +8,6 @@ export const { SyncError } = errors;
 
 const TIMEOUT = 60000; // milliseconds in which nothing comes
 const SLOWEST = 4; // bytes of an upload in a millisecond
-const LONGEST = 256 * 2 ** 20; // characters of a line
 
 /** Waits for what comes, and ends the request if nothing does. */
 async function within(abort, promise, milliseconds = TIMEOUT) {
@@ -20,10 +19,10 @@ async function within(abort, promise, milliseconds = TIMEOUT) {
   }
 }
 
-/** The body of an answer, in parts. */
-async function* textsOf(response, abort) {
+/** The body of an answer, in chunks. */
+async function* bytesOf(response, abort) {
   if (!response.body) return;
-  const reader = response.body.pipeThrough(new TextDecoderStream('utf-8', { fatal: true, ignoreBOM: true })).getReader();
+  const reader = response.body.getReader();
   try {
     for (;;) {
       const { done, value } = await within(abort, reader.read());
@@ -33,30 +32,6 @@ async function* textsOf(response, abort) {
   } finally {
     reader.cancel().catch(() => {});
   }
-}
-
-async function wholeText(response, abort, most) {
-  let text = '';
-  for await (const part of textsOf(response, abort)) {
-    text += part;
-    if (text.length > most) throw new Error(`the answer has more than ${most} bytes`);
-  }
-  return text;
-}
-
-async function* linesOf(response, abort) {
-  let held = [], size = 0;
-  for await (const part of textsOf(response, abort)) {
-    const [first, ...rest] = part.split('\n');
-    held.push(first);
-    size += first.length;
-    if (size > LONGEST) throw new RangeError(`a line has more than ${LONGEST} characters`);
-    for (const next of rest) {
-      yield held.join('');
-      [held, size] = [[next], next.length];
-    }
-  }
-  if (size > 0) yield held.join('');
 }
 
 /** What fetch() does not tell apart: no server, and one that lets no page of another site in. */
@@ -88,23 +63,13 @@ const transport = {
       status: response.status,
       location: response.type === 'opaqueredirect' && 'another URL',
       after: 1000 * Number(response.headers.get('Retry-After')),
-      text: (most) => wholeText(response, abort, most),
-      lines: () => linesOf(response, abort),
+      bytes: () => bytesOf(response, abort),
     };
   },
 };
 
-/** `call` asks the worker. */
-const fileOf = (call) => ({
-  isLocked: () => false, // tabs take turns
-  query: (sql, a, b) => call('exec', sql, { a, b }),
-  source: () => call('sync_source'),
-  end: () => call('sync_end'),
-  window: (query, bytes) => call('sync_window', query, bytes),
-  take: (lines, source) => call('sync_take', lines.join('\n'), source),
-  mark: (source) => call('sync_mark', source),
-  apart: () => call('sync_apart'),
-});
+/** `call` asks the worker. Tabs take turns: no file is locked. */
+const fileOf = (call) => ({ run: (step, ...args) => call('sync', step, ...args), isLocked: () => false });
 
 export async function sync(call, url, token, { scope } = {}) {
   return client.synchronize(fileOf(call), client.serverOf(transport, url, token, scope));

@@ -66,14 +66,14 @@ export interface Database extends Transaction {
   /** Replaces all that is in the database, in one transaction. It is a copy then, and takes a new id. */
   import(bytes: Uint8Array): Promise<void>;
 
-  /** What this file has that is newer than `since`: a line of JSON, as `sqlite-counter export` prints; ''
+  /** What this file has that is newer than `since`: lines of JSON, as `sqlite-counter export` prints; ''
    * if there is nothing. `own`: only what others cannot have from somebody else, for an upload to a place that has
    * everything from all; `scope`: only rows whose keys begin with these values, such as ["store 7"]. Both have marks of
    * their own. */
   changes(since?: number | bigint, which?: { own?: boolean; scope?: Value[] }): Promise<string>;
 
   /** Merges such lines, all or none, as often as you like; the number of changes in them. */
-  apply(batches: string): Promise<number>;
+  apply(lines: string): Promise<number>;
 
   /** How far the changes of `source` have been taken: the `since` to ask it for. */
   mark(source: string, scope?: Value[]): Promise<number | bigint>;

@@ -139,8 +139,8 @@ class Database extends Runner {
     return this.#call('changes', since, { own, scope });
   }
 
-  apply(batches) {
-    return this.#call('apply', batches);
+  apply(lines) {
+    return this.#call('apply', lines);
   }
 
   mark(source, scope) {

@@ -4,7 +4,7 @@
 // asks for the file, between two calls and outside of a transaction, or with the worker. What a call
 // answers is durable.
 import { Database, Sqlite, SqliteError } from './database.mjs';
-import * as giving from './giving.mjs';
+import { apply, changes, mark, run } from './lines.mjs';
 import { INDEXEDDB, IndexedDbStorage, MEMORY, MemoryStorage, OPFS, OpfsStorage } from './storage.mjs';
 
 const PLEASE = 'please';
@@ -221,45 +221,21 @@ class Server {
   }
 
   do_changes(since, which) {
-    return this.#database.changes(since, which);
+    return changes(this.#database, since, which);
   }
 
-  do_apply(batches) {
-    return this.#database.apply(batches);
+  do_apply(lines) {
+    return apply(this.#database, lines);
   }
 
   do_mark(source, scope) {
-    return this.#database.mark(source, scope);
+    return mark(this.#database, source, scope);
   }
 
   // What is not committed does not travel, and nobody waits for a network within a transaction.
-  #sync(step, ...args) {
+  do_sync(step, ...args) {
     if (this.#database.isInTransaction()) throw new SqliteError('sync: a transaction is open: commit it before', 1);
-    return giving[step](this.#database, ...args);
-  }
-
-  do_sync_source() {
-    return this.#sync('source');
-  }
-
-  do_sync_end() {
-    return this.#sync('end');
-  }
-
-  do_sync_window(query, bytes) {
-    return this.#sync('window', query, bytes);
-  }
-
-  do_sync_take(lines, source) {
-    return this.#sync('take', lines, source);
-  }
-
-  do_sync_mark(source) {
-    return this.#sync('mark', source);
-  }
-
-  do_sync_apart() {
-    return this.#sync('apart');
+    return run(this.#database, step, ...args);
   }
 
   do_close() {

@@ -2,17 +2,14 @@
 //
 // http.cjs carries it in Node, the module for browsers by fetch(). Both give
 //
-//   file       query(sql, ...values), source(), end(), window(query, bytes), take(lines, source), mark(source), apart();
-//              isLocked(error)
-//   transport  open(server, method, url, body), which answers { status, location, after, text(most), lines() };
+//   file       run(step, ...args), which runs a function of lines.cjs; isLocked(error)
+//   transport  open(server, method, url, body), which answers { status, location, after, bytes() };
 //              pack(lines), a body; `name`, what people call; `base` of relative URLs, if there are any
 "use strict";
 
 const { SyncError, plain } = require("./errors.cjs");
-const { FORMAT, scopeText } = require("./giving.cjs");
-const SQL = require("./statements.cjs");
+const { PART, joined, partsOf, scopeText } = require("./lines.cjs");
 
-const BODY = 4 * 2 ** 20; // bytes of a body, and of a transaction, or one line
 const MAX_ANSWER = 2 ** 20; // bytes of an answer that is no download
 const TRIES = 3;
 const PAUSE = 500; // milliseconds before the second try
@@ -24,6 +21,17 @@ const NEXT = "Nothing is lost: the next call goes on";
 
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
+async function textOf(answer) {
+  const chunks = [];
+  let size = 0;
+  for await (const chunk of answer.bytes()) {
+    size += chunk.length;
+    if (size > MAX_ANSWER) throw new Error(`the answer has more than ${MAX_ANSWER} bytes`);
+    chunks.push(chunk);
+  }
+  return new TextDecoder("utf-8", { fatal: true }).decode(joined(chunks));
+}
+
 const ADVICE = {
   401: "give the token that the server's administrator has made for this device",
   404: "is this the URL of a sqlite-counter server?",
@@ -33,7 +41,7 @@ const ADVICE = {
 // What the server says of a status other than 200. A redirect is not followed: the token is for this server.
 async function refusal(server, answer, url) {
   const { status, location } = answer;
-  const text = await answer.text(MAX_ANSWER).catch(() => "");
+  const text = await textOf(answer).catch(() => "");
   let said = "";
   try {
     said = plain(JSON.parse(text).error ?? "").slice(0, 500);
@@ -68,7 +76,7 @@ async function ask(server, method, url, body, read) {
   }
 }
 
-const askJson = (server, method, url, body) => ask(server, method, url, body, (answer) => answer.text(MAX_ANSWER));
+const askJson = (server, method, url, body) => ask(server, method, url, body, textOf);
 
 /* ---- up and down ----------------------------------------------------------------------------- */
 
@@ -86,36 +94,30 @@ const notOurs = (url, cause) =>
     cause,
   });
 
-// SQLite reads the numbers of an answer. What else fails there is the file's.
-async function readAnswer(file, url, sql, text, value) {
-  try {
-    return (await file.query(sql, text, value))[0];
-  } catch (error) {
-    throw /malformed JSON/.test(error.message) ? notOurs(url, error) : error;
-  }
-}
-
-// What the server gives, and its mark of ours.
+// What the server gives, and its mark of ours. What fails in the file is not the server's.
 async function askState(file, server, name) {
   const url = urlAt(server.url, "", { source: name, scope: server.scope });
-  const state = await readAnswer(file, url, SQL.STATE, await askJson(server, "GET", url), FORMAT);
-  if (Number(state.isKnown) === 0 && state.isKnown !== null)
+  const answer = await askJson(server, "GET", url);
+  const { isKnown, source, mark } = await file.run("readState", answer).catch((error) => {
+    throw /malformed JSON/.test(error.message) ? notOurs(url, error) : error;
+  });
+  if (isKnown === false)
     throw new SyncError(`${url}: the server speaks a newer format: install a newer sqlite-counter`, {
       url: String(url),
       status: 200,
     });
-  if (state.isKnown === null || state.source === null || state.mark === null) throw notOurs(url);
-  return { source: state.source, mark: BigInt(state.mark) };
+  if (isKnown === null || source === null || mark === null) throw notOurs(url);
+  return { source, mark };
 }
 
 const bytesOf = (line) => new TextEncoder().encode(line).length;
 
-// Bodies of up to BODY bytes, and at least one line.
+// Bodies of up to PART bytes, and at least one line.
 function* bodies(lines) {
   let [some, size] = [[], 0];
   for (const line of lines) {
     const bytes = bytesOf(line) + 1;
-    if (some.length > 0 && size + bytes > BODY) {
+    if (some.length > 0 && size + bytes > PART) {
       yield some;
       [some, size] = [[], 0];
     }
@@ -125,85 +127,76 @@ function* bodies(lines) {
   if (some.length > 0) yield some;
 }
 
-// What an upload has brought: the shards that were skipped, and the server's mark of `own`.
-async function giveBody(file, server, lines, own) {
+// Uploads a body. Returns how many shards were skipped, and what the server warns of.
+async function giveBody(server, lines) {
   const url = urlAt(server.url, "/changes", {});
   const text = await askJson(server, "POST", url, await server.pack(lines));
-  const { skipped, mark, warnings } = await readAnswer(file, url, SQL.RECEIVED, text, own);
-  if (skipped === null || mark === null) throw notOurs(url);
-  return { skipped: Number(skipped), mark: BigInt(mark), warnings: JSON.parse(warnings).map(plain) };
+  try {
+    const { skipped, warnings = [] } = JSON.parse(text);
+    if (Number.isInteger(skipped)) return { skipped, warnings: warnings.slice(0, 100).map((each) => plain(each).slice(0, 500)) };
+  } catch (cause) {
+    throw notOurs(url, cause);
+  }
+  throw notOurs(url);
+}
+
+// Uploads own changes from `since` on; `upto` is where they end.
+async function upload(file, server, since) {
+  const given = { gave: 0, skipped: 0, warnings: new Set(), upto: since };
+  for (let isLast = false; !isLast; ) {
+    const window = await file.run("readWindow", { since: given.upto, own: true, scope: null }, PART);
+    if (window.changes === 0) break;
+    for (const lines of bodies(window.lines)) {
+      const { skipped, warnings } = await giveBody(server, lines);
+      given.skipped += skipped;
+      for (const each of warnings) given.warnings.add(each);
+    }
+    given.gave += window.changes;
+    ({ upto: given.upto, isLast } = window);
+  }
+  return given;
+}
+
+// Merges the lines of one answer, a part in each transaction.
+async function takeAnswer(file, answer, url, source) {
+  let took = 0;
+  for await (const part of partsOf(answer.bytes()))
+    try {
+      took += (await file.run("take", part, { source })).changes;
+    } catch (error) {
+      if (file.isLocked(error)) throw Object.assign(error, { isOurs: true });
+      throw new SyncError(plain(`${url}: ${error.message}`), { url: String(url), status: 200, cause: error });
+    }
+  return took;
+}
+
+async function download(file, server, source) {
+  let took = 0;
+  for (let mark = await file.run("readMark", source), before = -1n; mark > before; ) {
+    const url = urlAt(server.url, "/changes", { since: String(mark), scope: server.scope });
+    took += await ask(server, "GET", url, undefined, (answer) => takeAnswer(file, answer, url, source));
+    [before, mark] = [mark, await file.run("readMark", source)];
+  }
+  return took;
 }
 
 const BOUND =
   "it skips what this file has counted, for the id of the file is bound to another token: whoever runs the server moves it " +
   "to this one by removeToken(OLD, { to: NEW }); then everything is uploaded once more";
 
-// A mark beyond the changes of the file is that of a later copy, or was made up: the server gets everything again. One that
-// stays behind what was uploaded tells that the id of the file is bound to another token.
-async function upload(file, server, own, mark) {
-  const result = { gave: 0, skipped: 0, warnings: [] };
-  const query = { since: mark > (await file.end()) ? 0n : mark, own: true, scope: null };
-  const said = new Set();
-  let reached = query.since;
-  for (let isLast = false; !isLast;) {
-    const window = await file.window(query, BODY);
-    if (window.news === 0) break;
-    for (const lines of bodies(window.lines)) {
-      const received = await giveBody(file, server, lines, own);
-      result.skipped += received.skipped;
-      for (const each of received.warnings) said.add(`${server.url}: ${each}`);
-      reached = received.mark;
-    }
-    result.gave += window.news;
-    ({ upto: query.since, isLast } = window);
-  }
-  for (const message of said) result.warnings.push({ url: String(server.url), message });
-  if (reached < query.since && said.size === 0) result.warnings.push({ url: String(server.url), message: `${server.url}: ${BOUND}` });
-  return result;
-}
-
-// Merges the lines of one answer, some in each transaction.
-async function takeAnswer(file, answer, url, source) {
-  let [lines, size, changes] = [[], 0, 0];
-  const merge = async () => {
-    try {
-      changes += await file.take(lines, source);
-    } catch (error) {
-      if (file.isLocked(error)) throw Object.assign(error, { isOurs: true });
-      throw new SyncError(plain(`${url}: ${error.message}`), { url: String(url), status: 200, cause: error });
-    }
-    [lines, size] = [[], 0];
-  };
-  for await (const line of answer.lines()) {
-    lines.push(line);
-    size += line.length;
-    if (size >= BODY) await merge();
-  }
-  if (lines.length > 0) await merge();
-  return changes;
-}
-
-async function download(file, server, source) {
-  let took = 0;
-  for (let mark = await file.mark(source), before = -1n; mark > before;) {
-    const url = urlAt(server.url, "/changes", { since: String(mark), scope: server.scope });
-    took += await ask(server, "GET", url, undefined, (answer) => takeAnswer(file, answer, url, source));
-    [before, mark] = [mark, await file.mark(source)];
-  }
-  return took;
-}
-
+// A server that is a copy takes an id of its own when it first merges. A mark that stays behind what was uploaded tells that the
+// id of the file is bound to another token.
 async function synchronize(file, server) {
-  const own = await file.source();
-  await file.query(SQL.FORGET_WARNINGS);
+  const own = await file.run("settle");
+  await file.run("forgetWarnings");
   let { source, mark } = await askState(file, server, own);
-  const given = await upload(file, server, own, mark);
-  // A server that is a copy takes an id of its own when it first merges.
-  if (given.gave > 0) ({ source } = await askState(file, server, own));
+  const { gave, skipped, warnings, upto } = await upload(file, server, mark);
+  if (gave > 0) ({ source, mark } = await askState(file, server, own));
+  if (gave > 0 && mark < upto && warnings.size === 0) warnings.add(BOUND);
   const took = await download(file, server, source);
-  const apart = await file.apart();
-  const warnings = [...given.warnings, ...(await file.query(SQL.WARNINGS))];
-  return { ...given, warnings, took, apart };
+  const apart = await file.run("countApart");
+  const said = [...warnings].map((each) => ({ url: String(server.url), message: `${server.url}: ${each}` }));
+  return { gave, skipped, warnings: [...said, ...(await file.run("readWarnings"))], took, apart };
 }
 
 /* ---- the server ------------------------------------------------------------------------------ */

@@ -1,10 +1,11 @@
 // drivers.cjs - one face for the drivers: connect(db) gives a connection whose answers are values where the driver is
 // synchronous, else promises.
 //
-// What reads and writes with them is written once, as generators that `yield` each answer, and run by
-// connection.run(function* () { … }). With better-sqlite3 and node:sqlite all of a generator runs before anything else does,
-// so that no other statement of the program gets into its transaction. sqlite3 has no such moment: there a connection
-// of its own is opened beside the one that was given, unless that is in memory, or in a transaction of the caller.
+// What reads and writes with them is written once, as generators that are given the connection and `yield` each answer:
+// connection.run(readMark, source) runs readMark(connection, source). With better-sqlite3 and node:sqlite all of a generator runs
+// before anything else does, so that no other statement of the program gets into its transaction. sqlite3 has no such moment:
+// there a connection of its own is opened beside the one that was given, unless that is in memory, or in a transaction of the
+// caller.
 "use strict";
 
 const fs = require("fs");
@@ -35,24 +36,16 @@ class SynchronousConnection {
     this.statements = new Map();
   }
 
-  async run(work) {
-    return this.runNow(work);
+  async run(work, ...args) {
+    return this.runNow(work(this, ...args));
   }
 
   isInTransaction() {
     return this.db.inTransaction ?? this.db.isTransaction ?? false;
   }
 
-  query(sql, ...values) {
-    const connection = this;
-    return this.run(function* () {
-      return yield connection.all(sql, ...values);
-    });
-  }
-
-  runNow(work) {
+  runNow(steps) {
     try {
-      const steps = work();
       let step = steps.next();
       while (!step.done) step = steps.next(step.value);
       return step.value;
@@ -113,27 +106,19 @@ class AsynchronousConnection {
   }
 
   // One after the other, for the statements of one connection are in one transaction.
-  run(work) {
-    const result = this.last.then(() => this.runNow(work)).catch((error) => {
+  run(work, ...args) {
+    const result = this.last.then(() => this.runNow(work(this, ...args))).catch((error) => {
       throw told(error);
     });
     this.last = result.catch(() => {});
     return result;
   }
 
-  query(sql, ...values) {
-    const connection = this;
-    return this.run(function* () {
-      return yield connection.all(sql, ...values);
-    });
-  }
-
   isInTransaction() {
     return this.isNested;
   }
 
-  async runNow(work) {
-    const steps = work();
+  async runNow(steps) {
     let step = steps.next();
     while (!step.done) {
       let answer;
@@ -294,6 +279,8 @@ function* inTransaction(connection, work) {
 // By each driver's own way to say it.
 const isLocked = (error) => /^SQLITE_(BUSY|LOCKED)/.test(error?.code) || /database (table )?is locked/.test(error?.message);
 
+const isTooBig = (error) => error?.code === "SQLITE_TOOBIG" || error?.errcode === 18;
+
 // What is wrong with this file or its disk, whatever was merged into it.
 const OURS = /^SQLITE_(?:BUSY|LOCKED|NOMEM|READONLY|INTERRUPT|IOERR|CORRUPT|FULL|CANTOPEN|PROTOCOL|NOTADB)/;
 const OUR_CODES = [5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 26];
@@ -306,4 +293,4 @@ const isOurs = (error) =>
     OUR_WORDS.test(error.message) ||
     isOurs(error.cause));
 
-module.exports = { checkFile, connect, inTransaction, isLocked, isOurs, withConnection };
+module.exports = { checkFile, connect, inTransaction, isLocked, isOurs, isTooBig, withConnection };

@@ -1,18 +1,19 @@
 // files.cjs - the files of a folder that several machines see: their names, writing one, reading one.
 //
-//     <since>-<upto>.gz, 20 digits each: lines of batches, then {"lines":2,"digest":"…"}
+//     <since>-<upto>.gz, 20 digits each: lines of changes, then {"lines":2,"digest":"…"}
 //
 // A file is written below a name that begins with `.tmp-`, flushed to disk and renamed, so that others see it whole.
 "use strict";
 
-const { randomBytes } = require("crypto");
+const { createHash, randomBytes } = require("crypto");
 const fs = require("fs");
 const path = require("path");
 const { Readable } = require("stream");
 const { pipeline } = require("stream/promises");
 const zlib = require("zlib");
 
-const { NIL, chain, gunzip, splitLines, textOf, uuidText } = require("./lines.cjs");
+const { gunzip } = require("./gzip.cjs");
+const { LONGEST, partsOf } = require("./lines.cjs");
 
 const NAME = /^(\d{20})-(\d{20})\.gz$/;
 const TEMPORARY = ".tmp-";
@@ -20,7 +21,7 @@ const ABANDONED = 60 * 60 * 1000; // milliseconds after which nobody writes a te
 
 const nameOf = (since, upto) => `${String(since).padStart(20, "0")}-${String(upto).padStart(20, "0")}.gz`;
 
-// Returns { name, since, upto } of a file of batches; undefined for another name.
+// Returns { name, since, upto } of a file of changes; undefined for another name.
 function parseName(name) {
   const found = NAME.exec(name);
   if (!found) return undefined;
@@ -77,6 +78,20 @@ class Folder {
   flush = () => this.handle?.sync(); // Windows flushes no folders
   close = () => this.handle?.close();
 }
+
+/* ---- digests --------------------------------------------------------------------------------- */
+
+const NIL = Buffer.alloc(16);
+
+// The UUID of version 5 of a line in the name space of the digest before it; both are 16 bytes.
+function chain(digest, line) {
+  const next = createHash("sha1").update(digest).update(line).digest().subarray(0, 16);
+  next[6] = (next[6] & 0x0f) | 0x50;
+  next[8] = (next[8] & 0x3f) | 0x80;
+  return next;
+}
+
+const uuidText = (bytes) => bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
@@ -140,46 +155,62 @@ async function removeAbandoned(folder, names) {
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-const linesOf = (handle) => splitLines(gunzip(fs.createReadStream("", { fd: handle.fd, start: 0, autoClose: false })));
+const bytesOf = (handle) => gunzip(fs.createReadStream("", { fd: handle.fd, start: 0, autoClose: false }));
 
-// Returns the number of lines before the last one, which must be right.
+// The lines of a stream of bytes, as Buffers without line breaks; also the last one, if it has none.
+async function* splitLines(stream) {
+  let parts = [];
+  let size = 0;
+  for await (const chunk of stream) {
+    let from = 0;
+    for (let at; (at = chunk.indexOf(10, from)) >= 0; from = at + 1) {
+      yield Buffer.concat([...parts, chunk.subarray(from, at)]);
+      [parts, size] = [[], 0];
+    }
+    parts.push(chunk.subarray(from));
+    size += chunk.length - from;
+    if (size > LONGEST) throw new RangeError(`a line has more than ${LONGEST} bytes`);
+  }
+  if (size > 0) yield Buffer.concat(parts);
+}
+
+// Returns the number of bytes before the last line, which must be right.
 async function checkDigest(handle) {
-  let [digest, n, last] = [NIL, 0, undefined];
-  for await (const line of linesOf(handle)) {
+  let [digest, n, size, last] = [NIL, 0, 0, undefined];
+  for await (const line of splitLines(bytesOf(handle))) {
     if (last !== undefined) {
       digest = chain(digest, last);
       n++;
+      size += last.length + 1;
     }
     last = line;
   }
   let end;
   try {
-    end = JSON.parse(textOf(last ?? Buffer.alloc(0)));
+    end = JSON.parse(String(last));
   } catch (cause) {
     throw new Error("it has no last line with a digest", { cause });
   }
   if (end?.lines !== n || end.digest !== uuidText(digest)) throw new Error("its digest is not that of its lines");
-  return n;
+  return size;
 }
 
-// Calls `take` with lines of about `enough` bytes, when all of the file has been found to be right.
+async function* firstOf(stream, size) {
+  for await (const chunk of stream) {
+    yield chunk.subarray(0, size);
+    size -= chunk.length;
+    if (size <= 0) return;
+  }
+}
+
+// Calls `take` with lines, part by part, when all of the file has been found to be right.
 // A pipe or a device, which may never end, is no file; to open one does not wait.
-async function readFile(folder, name, enough, take) {
+async function readFile(folder, name, take) {
   const handle = await folder.open(name, O_RDONLY | O_NONBLOCK);
   try {
     if (!(await handle.stat()).isFile()) throw new Error("it is no regular file");
-    const n = await checkDigest(handle);
-    let [lines, size, i] = [[], 0, 0];
-    for await (const line of linesOf(handle)) {
-      if (i++ === n) break;
-      lines.push(textOf(line));
-      size += line.length;
-      if (size >= enough) {
-        await take(lines);
-        [lines, size] = [[], 0];
-      }
-    }
-    if (lines.length > 0) await take(lines);
+    const size = await checkDigest(handle);
+    for await (const part of partsOf(firstOf(bytesOf(handle), size))) await take(part);
   } finally {
     await handle.close();
   }

@@ -8,19 +8,25 @@
 const fs = require("fs");
 const path = require("path");
 
-const { checkBatch, take } = require("./batches.cjs");
 const { isLocked, isOurs, withConnection } = require("./drivers.cjs");
 const { SyncError, plain } = require("./errors.cjs");
 const { Folder, nameOf, parseName, readFile, removeAbandoned, writeFile } = require("./files.cjs");
-const { countApart, readEnd, readMark, readWindow, scopeText, settle } = require("./giving.cjs");
-const SQL = require("./statements.cjs");
+const {
+  countApart,
+  forgetWarnings,
+  readEnd,
+  readMark,
+  readWarnings,
+  readWindow,
+  scopeText,
+  settle,
+  take,
+} = require("./lines.cjs");
 
-const ENOUGH = 4 * 2 ** 20; // bytes that are merged in one transaction
 const RELISTED = 3; // times that files are looked for again which their writer has joined meanwhile
 const FOLDER = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:-(?!0{16})([0-9a-f]{16}))?$/;
 const DAMAGED =
   "nothing of it was taken. If it does not arrive whole, delete it on the machine that wrote it, which writes it again at its next sync";
-const OWN = { own: true, scope: null };
 
 const isGone = (error) => error.code === "ENOENT";
 const folderOf = (source) => source.replace(/ own$/, "").replace("/", "-");
@@ -50,18 +56,17 @@ async function joined(folder, chain, size) {
   return files;
 }
 
+const readOwn = (connection, since) => connection.run(readWindow, { since, own: true, scope: null });
+
 // Writes all own changes from `since` on into one file, behind the window that was read first. Returns what it was.
 async function writeChanges(connection, folder, since, first) {
-  const query = { ...OWN, since };
-  let window = first;
-  const written = { since, upto: window.upto, news: 0 };
+  const written = { since, upto: since, changes: 0 };
   async function* lines() {
-    for (;;) {
+    for (let window = first; ; window = await readOwn(connection, written.upto)) {
       yield* window.lines;
-      written.news += window.news;
-      written.upto = query.since = window.upto;
+      written.changes += window.changes;
+      written.upto = window.upto;
       if (window.isLast) return;
-      window = await readOwn(connection, query.since);
     }
   }
   written.size = await writeFile(folder, lines(), () => nameOf(since, written.upto));
@@ -69,11 +74,9 @@ async function writeChanges(connection, folder, since, first) {
   return written;
 }
 
-const readOwn = (connection, since) => connection.run(() => readWindow(connection, { ...OWN, since }));
-
 // A file whose folder has more of it than it has itself would write what nobody takes.
 async function refuseOlder(connection, folder, end) {
-  const mine = BigInt(await connection.run(() => readEnd(connection)));
+  const mine = await connection.run(readEnd);
   if (end > mine)
     throw new SyncError(
       `${folder} has the changes of this file up to ${end}, and the file ends at ${mine}: it is an older copy. ` +
@@ -111,12 +114,12 @@ async function giveInto(connection, folder, chain, first) {
   const end = chain.length > 0 ? chain[chain.length - 1].upto : 0n;
   const written = await writeChanges(connection, folder, end, first);
   const old = await joined(folder, chain, written.size);
-  if (old.length === 0) return written.news;
+  if (old.length === 0) return written.changes;
   const all = await readOwn(connection, old[0].since);
-  const whole = all.news ? await writeChanges(connection, folder, old[0].since, all) : undefined;
-  if (!whole || whole.upto < written.upto) return written.news;
+  const whole = all.changes ? await writeChanges(connection, folder, old[0].since, all) : undefined;
+  if (!whole || whole.upto < written.upto) return written.changes;
   for (const { name } of [...old, written]) if (name !== whole.name) await folder.remove(name);
-  return written.news;
+  return written.changes;
 }
 
 // A folder that is made is on the disk, as are the files in it.
@@ -143,28 +146,20 @@ async function give(connection, at) {
   const end = chain.length > 0 ? chain[chain.length - 1].upto : 0n;
   await refuseOlder(connection, at, end);
   const first = await readOwn(connection, end);
-  if (!first.news) return 0;
+  if (!first.changes) return 0;
   await makeFolder(at);
   return inOwn(at, (folder) => giveInto(connection, folder, chain, first));
 }
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
-// A batch must be what the name of its file promises.
-const accepting = (source, file) =>
-  function* (batch) {
-    checkBatch(batch, source);
-    if (BigInt(batch.since) < file.since || BigInt(batch.upto) > file.upto)
-      throw new Error("its since and upto are not within those in the name of the file");
-  };
-
 // What is wrong with a file is told, and others may still lead further; what is wrong here ends the sync.
 async function takeFile(connection, taking, file) {
   const { folder, source, scope } = taking;
   try {
-    await readFile(folder, file.name, ENOUGH, async (lines) => {
+    await readFile(folder, file.name, async (lines) => {
       try {
-        taking.changes += (await take(connection, lines, { scope, accept: accepting(source, file) })).changes;
+        taking.changes += (await connection.run(take, lines, { scope, source })).changes;
       } catch (error) {
         throw isOurs(error) ? error : Object.assign(error, { isRefused: true });
       }
@@ -207,14 +202,14 @@ async function takeSource(connection, taking) {
   for (;;) {
     const names = await listFiles(taking);
     for (let seen = 0; ; seen++) {
-      const mark = await connection.run(() => readMark(connection, taking.source, taking.scope));
+      const mark = await connection.run(readMark, taking.source, taking.scope);
       const next = names
         .map(parseName)
         .filter((file) => file.since <= mark && file.upto > mark && !taking.bad.has(file.name))
         .sort((a, b) => (a.upto < b.upto ? 1 : -1))[0];
       if (!next) return;
       if (!(await takeFile(connection, taking, next))) break;
-      const raised = await connection.run(() => readMark(connection, taking.source, taking.scope));
+      const raised = await connection.run(readMark, taking.source, taking.scope);
       if (raised === mark && !taking.bad.has(next.name)) {
         taking.bad.add(next.name);
         taking.warn(taking.folder.pathOf(next.name), "its lines bring less than its name says: it was left alone");
@@ -280,8 +275,8 @@ async function checkFolder(directory) {
 async function synchronize(connection, directory, scope) {
   if (connection.isInTransaction()) throw new SyncError("syncFolder() was called within a transaction: commit it before");
   await checkFolder(directory);
-  const own = folderOf(await connection.run(() => settle(connection)));
-  await connection.query(SQL.FORGET_WARNINGS);
+  const own = folderOf(await connection.run(settle));
+  await connection.run(forgetWarnings);
   let result;
   try {
     result = await takeAll(connection, directory, own, scope);
@@ -293,8 +288,8 @@ async function synchronize(connection, directory, scope) {
   } catch (error) {
     throw failing(path.join(directory, own), "own changes cannot be written; those of others were taken", error);
   }
-  result.apart = await connection.run(() => countApart(connection));
-  result.warnings.push(...(await connection.query(SQL.WARNINGS)));
+  result.apart = await connection.run(countApart);
+  result.warnings.push(...(await connection.run(readWarnings)));
   return result;
 }
 

@@ -1,7 +1,7 @@
 // handler.cjs - serves one file to devices that call syncHttp(), or anything else that speaks its three requests:
 //
 //     GET  /sync?source=NAME              how far the server is
-//     GET  /sync/changes?since=N          batches, a line each
+//     GET  /sync/changes?since=N          lines of changes
 //     POST /sync/changes                  the same, to be merged in one transaction
 //
 // For node:http and for Express. A status other than 200 means that nothing was changed.
@@ -11,20 +11,17 @@ const { Readable } = require("stream");
 const { pipeline } = require("stream");
 const zlib = require("zlib");
 
-const { takeLines } = require("./batches.cjs");
-const { checkFile, connect, inTransaction, isLocked, isOurs } = require("./drivers.cjs");
-const { FORMAT, readEnd, readMark, readSource, readWindow } = require("./giving.cjs");
-const { MOST_CHANGES, TooMuch, changesOf, gunzip, mostValues, textOf, valuesOf } = require("./lines.cjs");
-const { bind, deviceOf, digestOf, noting } = require("./tokens.cjs");
+const { checkFile, connect, isLocked, isOurs, isTooBig } = require("./drivers.cjs");
+const { gunzip } = require("./gzip.cjs");
+const { FORMAT, readMark, readSource, readWindow } = require("./lines.cjs");
+const { deviceOf, digestOf } = require("./tokens.cjs");
 
 const MAX_BODY = 16 * 2 ** 20; // bytes, as they came or decompressed
-const ENOUGH = 8 * 2 ** 20; // an answer ends at the next number
 const SHORT = 65536; // characters of an answer that is sent at once
 const ZIPPED = { level: 1 };
 const LINGER = 2000; // milliseconds in which a client that was refused may read why
 const DRAINED = 30000; // milliseconds in which a client that is refused may send on
-const MOST_LINES = 40000; // of a body, as docs/batches.md says; and the next one
-const MOST_SOURCES = 1000;
+const RECEIVE = "SELECT counter_receive(:a, :b) AS answer";
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
@@ -140,26 +137,27 @@ function readBody(request, limit) {
 
 function bad(error) {
   if (isOurs(error) || error instanceof Refusal) return error;
-  if (error instanceof TooMuch) return new Refusal(413, `${error.message}: send it in several requests`);
-  return new Refusal(400, error.message);
+  return new Refusal(isTooBig(error) ? 413 : 400, error.message);
 }
 
 // What SQLite says of a parameter is the client's fault.
-async function asked(connection, work) {
+async function asked(connection, work, ...args) {
   try {
-    return await connection.run(work);
+    return await connection.run(work, ...args);
   } catch (error) {
-    throw /^(?:counter_mark|counter_source|counter_changes): /.test(error.message) ? bad(error) : error;
+    throw /^(?:counter_mark|counter_source|counter_lines): /.test(error.message) ? bad(error) : error;
   }
 }
 
+function* tellState(connection, scope, name) {
+  const source = yield* readSource(connection, { own: false, scope });
+  const mark = name === null ? 0n : yield* readMark(connection, name);
+  return `{"format":${FORMAT},"source":${JSON.stringify(source)},"mark":${mark}}`;
+}
+
 async function sendState(connection, request, response, parameters) {
-  const name = parameters.get("source");
-  const state = await asked(connection, function* () {
-    const source = yield* readSource(connection, { own: false, scope: parameters.get("scope") });
-    return { source, mark: name === null ? 0n : yield* readMark(connection, name, null) };
-  });
-  sendJson(request, response, `{"format":${FORMAT},"source":${JSON.stringify(state.source)},"mark":${state.mark}}`);
+  const state = await asked(connection, tellState, parameters.get("scope"), parameters.get("source"));
+  sendJson(request, response, state);
 }
 
 async function sendChanges(connection, request, response, parameters) {
@@ -167,14 +165,7 @@ async function sendChanges(connection, request, response, parameters) {
   if (!/^\d{1,19}$/.test(text) || BigInt(text) >= 2n ** 63n)
     throw new Refusal(400, `since must be a whole number from 0 on, not '${text}'`);
   const query = { since: BigInt(text), own: false, scope: parameters.get("scope") };
-  const lines = await asked(connection, function* () {
-    const window = yield* readWindow(connection, query, ENOUGH);
-    if (window.lines.length > 0) return window.lines;
-    const source = yield* readSource(connection, query);
-    const upto = yield* readEnd(connection);
-    const end = BigInt(upto) > query.since ? upto : query.since;
-    return [`{"format":${FORMAT},"source":${JSON.stringify(source)},"since":${query.since},"upto":${end},"changes":[]}`];
-  });
+  const { lines } = await asked(connection, readWindow, query);
   send(
     request,
     response,
@@ -183,61 +174,17 @@ async function sendChanges(connection, request, response, parameters) {
   );
 }
 
-function linesOf(body, maxBody) {
-  let lines = 1;
-  for (let at = -1; (at = body.indexOf(10, at + 1)) >= 0; ) lines++;
-  if (lines > MOST_LINES + 1) throw new TooMuch(`the body has more than ${MOST_LINES} lines`);
-  const most = mostValues(maxBody);
-  if (valuesOf(body) > most) throw new TooMuch(`the body has more than ${most} values of JSON`);
-  if (body.length > MOST_CHANGES && changesOf(body) > MOST_CHANGES)
-    throw new TooMuch(`the body has more than ${MOST_CHANGES} changes`);
-  return textOf(body).split("\n");
+function* receive(connection, token, body) {
+  if ((yield* deviceOf(connection, token)) === undefined) throw unauthorized(); // it was removed meanwhile
+  return (yield connection.all(RECEIVE, token, body))[0].answer;
 }
-
-// Looks at the batches of a body before they are taken.
-function accepting(connection, token) {
-  const sources = new Set();
-  const note = noting(connection, token);
-  let changes = 0;
-  return function* (batch, line) {
-    changes += Number(batch.n);
-    if (changes > MOST_CHANGES) throw new TooMuch(`with it the body has more than ${MOST_CHANGES} changes`); // of no objects
-    if (sources.size >= MOST_SOURCES && !sources.has(batch.source))
-      throw new TooMuch(`with it the body has batches of more than ${MOST_SOURCES} sources`);
-    yield* bind(connection, token, line);
-    if (!sources.has(batch.source)) yield* note(batch.source);
-    sources.add(batch.source);
-  };
-}
-
-const warningOf = (device, n) =>
-  `the device ${device} sent ${n} count${n > 1 ? "s" : ""} under an id of the served file itself, or of its first values, that ` +
-  "this file does not have: not taken, but listed in its counter_conflicts. If it was restored from a backup, whoever runs the " +
-  "server can import there what the device exports; if the file of the device is a copy of it, do not import that, but call " +
-  "counter_fork() in the copy";
 
 async function takeBody(connection, request, response, { token, maxBody }) {
   const body = await readBody(request, maxBody);
-  let device;
-  const taken = await connection.run(() =>
-    inTransaction(connection, function* () {
-      device = yield* deviceOf(connection, token);
-      if (device === undefined) throw unauthorized();
-      try {
-        const lines = linesOf(body, maxBody);
-        return yield* takeLines(connection, lines, { token, device, accept: accepting(connection, token) });
-      } catch (error) {
-        throw bad(error);
-      }
-    })
-  );
-  const marks = [...taken.marks].map(([source, mark]) => `${JSON.stringify(source)}:${mark}`);
-  const warnings = taken.refused > 0 ? `,"warnings":${JSON.stringify([warningOf(device, taken.refused)])}` : "";
-  sendJson(
-    request,
-    response,
-    `{"changes":${taken.changes},"skipped":${taken.skipped},"marks":{${marks.join(",")}}${warnings}}`
-  );
+  const answer = await connection.run(receive, token, body).catch((error) => {
+    throw bad(error);
+  });
+  sendJson(request, response, answer);
 }
 
 const unauthorized = () =>
@@ -247,7 +194,7 @@ const unauthorized = () =>
 async function authorize(connection, request) {
   const [, token] = /^Bearer +([A-Za-z0-9._~+/=-]+) *$/i.exec(request.headers.authorization ?? "") ?? [];
   const digest = digestOf(token ?? "");
-  if (!token || (await connection.run(() => deviceOf(connection, digest))) === undefined) throw unauthorized();
+  if (!token || (await connection.run(deviceOf, digest)) === undefined) throw unauthorized();
   return digest;
 }
 

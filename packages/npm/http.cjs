@@ -4,12 +4,11 @@
 const zlib = require("zlib");
 const { promisify } = require("util");
 
-const { checkBatch, take } = require("./batches.cjs");
 const { NEXT, serverOf, synchronize } = require("./client.cjs");
 const { isLocked, withConnection } = require("./drivers.cjs");
 const { SyncError } = require("./errors.cjs");
-const { countApart, readEnd, readMark, readWindow, settle } = require("./giving.cjs");
-const { gunzip, splitLines, textOf } = require("./lines.cjs");
+const { gunzip } = require("./gzip.cjs");
+const lines = require("./lines.cjs");
 
 const TIMEOUT = 60000; // milliseconds in which nothing comes
 
@@ -53,21 +52,6 @@ const bodyOf = (response) => {
   return response;
 };
 
-async function wholeText(response, most) {
-  const chunks = [];
-  let size = 0;
-  for await (const chunk of bodyOf(response)) {
-    size += chunk.length;
-    if (size > most) throw new Error(`the answer has more than ${most} bytes`);
-    chunks.push(chunk);
-  }
-  return textOf(Buffer.concat(chunks));
-}
-
-async function* linesOf(response) {
-  for await (const line of splitLines(bodyOf(response))) yield textOf(line);
-}
-
 const transport = {
   name: "syncHttp()",
   pack: (lines) => gzip(Buffer.from(`${lines.join("\n")}\n`)),
@@ -78,28 +62,16 @@ const transport = {
       status: response.statusCode,
       location: isRedirect && response.headers.location,
       after: 1000 * Number(response.headers["retry-after"]),
-      text: (most) => wholeText(response, most),
-      lines: () => linesOf(response),
+      bytes: () => bodyOf(response),
     };
   },
 };
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-const accepting = (source) =>
-  function* (batch) {
-    checkBatch(batch, source);
-  };
-
 const fileOf = (connection) => ({
+  run: (step, ...args) => connection.run(lines[step], ...args),
   isLocked,
-  query: (sql, ...values) => connection.query(sql, ...values),
-  source: () => connection.run(() => settle(connection)),
-  end: async () => BigInt(await connection.run(() => readEnd(connection))),
-  window: (query, bytes) => connection.run(() => readWindow(connection, query, bytes)),
-  take: async (lines, source) => (await take(connection, lines, { accept: accepting(source) })).changes,
-  mark: (source) => connection.run(() => readMark(connection, source, null)),
-  apart: () => connection.run(() => countApart(connection)),
 });
 
 async function syncWith(connection, server) {

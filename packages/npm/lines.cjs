@@ -1,98 +1,174 @@
-// lines.cjs - lines of batches in bytes: split, digested, compressed.
+// lines.cjs - what a file gives and takes: lines of JSON, which the library makes and reads; and the marks that say how far.
+//
+// It knows no driver, and the module for browsers has it, too: a connection has all() and cursor(), as those of drivers.cjs. Whole
+// numbers leave SQLite as TEXT and come back as TEXT, because a number of JavaScript has 53 bits. The parameters of a statement
+// are :a, :b, …, in the order of the values, because all drivers understand these.
 "use strict";
 
-const { createHash } = require("crypto");
-const zlib = require("zlib");
+const FORMAT = 1; // of the answers of a server, and of lines
+const PART = 4 * 2 ** 20; // bytes of lines that are sent, or merged, at once
+const WINDOW = 8 * 2 ** 20; // characters of lines that are read at once
+const LONGEST = 256 * 2 ** 20; // bytes of a line
 
-const LONGEST = 256 * 2 ** 20; // bytes of a line; V8 has no longer texts than 512 MiB
-const utf8 = () => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const LINES = `
+SELECT line, CAST(since AS TEXT) AS since, CAST(upto AS TEXT) AS upto, changes
+  FROM counter_lines(CAST(:a AS INTEGER), CAST(:b AS INTEGER), :c)`;
+const TAKE = "SELECT counter_take(:a, :b, :c) AS answer";
+const SOURCE = "SELECT counter_source(CAST(:a AS INTEGER), :b) AS source";
+const HAS_CATALOG = "SELECT 1 FROM sqlite_master WHERE name = 'counter_tables'";
+const SETTLE = "SELECT counter_settle() AS id";
+const END = "SELECT CAST(counter_changes_end() AS TEXT) AS upto";
+const MARK = "SELECT CAST(counter_mark(:a, :b) AS TEXT) AS mark";
+const APART = `SELECT count(*) AS n
+  FROM (SELECT DISTINCT table_name, row_key FROM counter_tracked WHERE row_key IS NOT NULL)`;
+// What a sync tells of a table. Foreign keys are told by the command status: they stay as they are.
+const WARNINGS = `SELECT table_name AS "table", table_name || ': ' || warning AS message
+  FROM counter_warnings WHERE kind <> 'foreign key'`;
+const FORGET_WARNINGS = "SELECT counter_warnings_reset() AS forgotten";
+const STATE = `
+SELECT CASE WHEN json_type(:a, '$.format') = 'integer' AND json_extract(:a, '$.format') > 0
+            THEN json_extract(:a, '$.format') <= ${FORMAT} END AS isKnown,
+       CAST(json_extract(:a, '$.source') AS TEXT) AS source,
+       CASE json_type(:a, '$.mark') WHEN 'integer' THEN CAST(json_extract(:a, '$.mark') AS TEXT) END AS mark`;
 
-// The lines of a stream of bytes, as Buffers without line breaks; also the last one, if it has none.
-async function* splitLines(stream) {
-  let parts = [];
-  let size = 0;
-  for await (const chunk of stream) {
-    let from = 0;
-    for (let at; (at = chunk.indexOf(10, from)) >= 0; from = at + 1) {
-      yield Buffer.concat([...parts, chunk.subarray(from, at)]);
-      [parts, size] = [[], 0];
+// JSON has whole numbers of any size, JSON.stringify() has not.
+function scopeText(scope) {
+  if (scope === undefined || scope === null) return null;
+  if (typeof scope === "string") return scope;
+  if (!Array.isArray(scope))
+    throw new TypeError(`sqlite-counter: scope must be an array of the first values of a key, not ${scope}`);
+  return `[${scope.map((value) => (typeof value === "bigint" ? String(value) : JSON.stringify(value))).join(",")}]`;
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+// Reads lines from `since` on until they have `enough` characters and the last one raises the mark: `upto` is where to go on.
+function* readWindow(connection, { since, own, scope }, enough = WINDOW) {
+  const window = { lines: [], changes: 0, upto: since, isLast: false };
+  const rows = yield connection.cursor(LINES, String(since), own ? "1" : "0", scope);
+  try {
+    for (let size = 0, raises = false; size < enough || !raises; ) {
+      const row = yield rows.next();
+      if (!row) return { ...window, isLast: true };
+      window.lines.push(row.line);
+      window.changes += Number(row.changes);
+      window.upto = BigInt(row.upto);
+      size += row.line.length;
+      raises = row.upto !== row.since;
     }
-    parts.push(chunk.subarray(from));
-    size += chunk.length - from;
+    return window;
+  } finally {
+    yield rows.close();
+  }
+}
+
+// Merges lines, a text or its bytes, or nothing of them. Returns how many changes they had, and the names of their sources.
+function* take(connection, lines, { scope = null, source = null } = {}) {
+  const [{ answer }] = yield connection.all(TAKE, lines, scope, source);
+  const { changes, marks } = JSON.parse(answer);
+  return { changes, sources: Object.keys(marks) };
+}
+
+function joined(chunks) {
+  const bytes = new Uint8Array(chunks.reduce((size, { length }) => size + length, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
+}
+
+// Parts of a stream of bytes that end where lines end: some PART bytes, or one line.
+async function* partsOf(stream) {
+  let [held, size] = [[], 0];
+  for await (const chunk of stream) {
+    const end = size + chunk.length < PART ? 0 : chunk.lastIndexOf(10) + 1;
+    if (end > 0) {
+      yield joined([...held, chunk.subarray(0, end)]);
+      [held, size] = [[], 0];
+    }
+    held.push(chunk.subarray(end));
+    size += chunk.length - end;
     if (size > LONGEST) throw new RangeError(`a line has more than ${LONGEST} bytes`);
   }
-  if (size > 0) yield Buffer.concat(parts);
+  if (size > 0) yield joined(held);
 }
 
-/* ---- before it is parsed --------------------------------------------------------------------- */
+/* ---- sources and marks ----------------------------------------------------------------------- */
 
-// More than is taken in at once, whatever it says.
-class TooMuch extends Error {}
+const NO_TABLES = "sqlite-counter: the file has no counter tables: create them before it is synchronized";
 
-const MOST_CHANGES = 100000; // of a body, or of a line in a folder or an answer
-const MOST_VALUES = 2 ** 20; // of JSON in a text; one for each 16 bytes of a larger one
-const mostValues = (size) => Math.max(MOST_VALUES, Math.floor(size / 16));
-
-const [COMMA, QUOTE, BACKSLASH, BRACKET, BRACE, END_BRACKET, END_BRACE, NEWLINE] = Buffer.from(',"\\[{]}\n');
-
-// How many values of JSON a text or its bytes may have, at most. Two bytes of it may be a hundred times as many in memory: an empty
-// object. The lines of a batch have some ten bytes for each value, and a counter that thousands have counted more than 16.
-function valuesOf(text) {
-  if (text.length <= MOST_VALUES) return text.length;
-  const at = typeof text === "string" ? (i) => text.charCodeAt(i) : (i) => text[i];
-  let values = 1;
-  for (let i = 0; i < text.length; i++) {
-    const letter = at(i);
-    if (letter === COMMA || letter === BRACKET || letter === BRACE) values++;
-    else if (letter === QUOTE)
-      for (i++; i < text.length && at(i) !== QUOTE; i++) if (at(i) === BACKSLASH) i++;
-  }
-  return values;
+// The name of what a file gives.
+function* readSource(connection, { own, scope }) {
+  const [{ source }] = yield connection.all(SOURCE, own ? "1" : "0", scope);
+  if (source === null) throw new Error(NO_TABLES);
+  return source;
 }
 
-// How many changes the lines of a body have, at most: objects within an array of a batch.
-function changesOf(bytes) {
-  let [changes, depth] = [0, 0];
-  for (let i = 0; i < bytes.length; i++) {
-    const letter = bytes[i];
-    if (letter === BRACE && depth === 2) changes++;
-    if (letter === BRACKET || letter === BRACE) depth++;
-    else if (letter === END_BRACKET || letter === END_BRACE) depth--;
-    else if (letter === NEWLINE) depth = 0;
-    else if (letter === QUOTE)
-      for (i++; i < bytes.length && bytes[i] !== QUOTE; i++) if (bytes[i] === BACKSLASH) i++;
-  }
-  return changes;
+// The name of its own changes, after a copy has taken an id of its own.
+function* settle(connection) {
+  if ((yield connection.all(HAS_CATALOG)).length === 0) throw new Error(NO_TABLES);
+  yield connection.all(SETTLE);
+  return yield* readSource(connection, { own: true, scope: null });
 }
 
-/* ---- digests and gzip ------------------------------------------------------------------------ */
+// The number that all changes lie below.
+function* readEnd(connection) {
+  const [{ upto }] = yield connection.all(END);
+  return BigInt(upto);
+}
 
-function textOf(bytes) {
+function* readMark(connection, source, scope = null) {
+  const [{ mark }] = yield connection.all(MARK, source, scope);
+  return BigInt(mark);
+}
+
+// What a server answers of itself; what is missing or wrong is null.
+function* readState(connection, answer) {
+  const [{ isKnown, source, mark }] = yield connection.all(STATE, answer);
+  return { isKnown: isKnown === null ? null : Number(isKnown) === 1, source, mark: mark === null ? null : BigInt(mark) };
+}
+
+/* ---- what a sync tells ----------------------------------------------------------------------- */
+
+function* forgetWarnings(connection) {
+  yield connection.all(FORGET_WARNINGS);
+}
+
+function* readWarnings(connection) {
+  return yield connection.all(WARNINGS);
+}
+
+// How many rows the tables refuse, after another attempt: a table may take them since.
+function* countApart(connection) {
+  const count = function* () {
+    return Number((yield connection.all(APART))[0].n);
+  };
+  if ((yield* count()) === 0) return 0;
   try {
-    return utf8().decode(bytes);
-  } catch (cause) {
-    throw new Error("it is not UTF-8", { cause });
+    yield* take(connection, "");
+  } catch (_) {
+    // the file is locked: the next sync tries again
   }
+  return yield* count();
 }
 
-const NIL = Buffer.alloc(16);
-
-// The UUID of version 5 of a line in the name space of the digest before it; both are 16 bytes.
-function chain(digest, line) {
-  const next = createHash("sha1").update(digest).update(line).digest().subarray(0, 16);
-  next[6] = (next[6] & 0x0f) | 0x50;
-  next[8] = (next[8] & 0x3f) | 0x80;
-  return next;
-}
-
-const uuidText = (bytes) => bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
-
-// The stream of what a gzip stream contains; an error of either one is an error of the result.
-function gunzip(stream) {
-  const unzipped = zlib.createGunzip();
-  stream.on("error", (error) => unzipped.destroy(error));
-  stream.on("aborted", () => unzipped.destroy(new Error("it was cut short")));
-  return stream.pipe(unzipped);
-}
-
-module.exports = { MOST_CHANGES, NIL, TooMuch, chain, changesOf, gunzip, mostValues, splitLines, textOf, uuidText, valuesOf };
+module.exports = {
+  FORMAT,
+  LONGEST,
+  PART,
+  countApart,
+  forgetWarnings,
+  joined,
+  partsOf,
+  readEnd,
+  readMark,
+  readSource,
+  readState,
+  readWarnings,
+  readWindow,
+  scopeText,
+  settle,
+  take,
+};

@@ -1,6 +1,7 @@
 // tokens.cjs - who may use a server: tokens, one for each device, and the ids that are bound to them.
 //
-// They stand in the served file. Of a token it has the SHA-256 in hexadecimal digits.
+// They stand in the served file. Of a token it has the SHA-256 in hexadecimal digits. The library binds ids to them as lines come:
+// counter_receive().
 "use strict";
 
 const { createHash, randomBytes } = require("crypto");
@@ -10,14 +11,8 @@ const { inTransaction, withConnection } = require("./drivers.cjs");
 const TABLES = `
 CREATE TABLE IF NOT EXISTS counter_http_tokens(token TEXT PRIMARY KEY, device TEXT NOT NULL UNIQUE);
 CREATE TABLE IF NOT EXISTS counter_http_ids(id TEXT PRIMARY KEY, token TEXT NOT NULL);`;
-const SOURCES = `
-CREATE TABLE IF NOT EXISTS counter_http_sources(token TEXT, source TEXT, PRIMARY KEY (token, source)) WITHOUT ROWID`;
-const MOST_SOURCES = 10000; // of a token
 const HAS_SOURCES = "SELECT 1 FROM sqlite_master WHERE name = 'counter_http_sources'";
 const FORGET_SOURCES = "DELETE FROM counter_http_sources WHERE token = :a";
-const IS_SOURCE = "SELECT 1 FROM counter_http_sources WHERE token = :a AND source = :b";
-const COUNT_SOURCES = "SELECT CAST(count(*) AS TEXT) AS n FROM counter_http_sources WHERE token = :a";
-const NOTE_SOURCE = "INSERT INTO counter_http_sources(token, source) VALUES (:a, :b)";
 const HAS_TABLES =
   "SELECT CAST(count(*) AS TEXT) AS n FROM sqlite_master WHERE name IN ('counter_http_tokens', 'counter_http_ids')";
 const DEVICE = "SELECT device FROM counter_http_tokens WHERE token = :a";
@@ -32,12 +27,6 @@ DELETE FROM counter_peers
 const LIST = `
 SELECT device, coalesce((SELECT json_group_array(id) FROM counter_http_ids AS i WHERE i.token = t.token), '[]') AS ids
   FROM counter_http_tokens AS t ORDER BY device`;
-const IS_BOUND = "SELECT 1 FROM counter_http_ids WHERE token = :a LIMIT 1";
-const BIND = `
-INSERT OR IGNORE INTO counter_http_ids(id, token)
-SELECT lower(substr(source, 1, 36)), :b FROM (SELECT json_extract(:a, '$.source') AS source)
- WHERE length(source) >= 36 AND lower(substr(source, 1, 36)) <> :c`;
-const SETTLE = "SELECT counter_settle() AS id";
 
 const digestOf = (token) => createHash("sha256").update(token).digest("hex");
 
@@ -60,8 +49,7 @@ function checkDevice(device) {
 }
 
 // All of `work`, or nothing.
-const change = (db, work) =>
-  withConnection(db, (connection) => connection.run(() => inTransaction(connection, () => work(connection))));
+const change = (db, work) => withConnection(db, (connection) => connection.run(inTransaction, () => work(connection)));
 
 async function addToken(db, device) {
   checkDevice(device);
@@ -95,12 +83,12 @@ async function removeToken(db, device, { to } = {}) {
 }
 
 function tokens(db) {
-  return withConnection(db, (connection) =>
-    connection.run(function* () {
-      const rows = (yield* hasTables(connection)) ? yield connection.all(LIST) : [];
-      return rows.map(({ device, ids }) => ({ device, ids: JSON.parse(ids) }));
-    })
-  );
+  return withConnection(db, (connection) => connection.run(listTokens));
+}
+
+function* listTokens(connection) {
+  const rows = (yield* hasTables(connection)) ? yield connection.all(LIST) : [];
+  return rows.map(({ device, ids }) => ({ device, ids: JSON.parse(ids) }));
 }
 
 /* ---- for the server -------------------------------------------------------------------------- */
@@ -111,26 +99,4 @@ function* deviceOf(connection, digest) {
   return found?.device;
 }
 
-// The first batch that comes with a token binds it to the id that its source begins with, unless another one has that. Its
-// former ids may be those of the file that it is a copy of. Nobody is bound to the id of the served file.
-function* bind(connection, digest, line) {
-  if ((yield connection.all(IS_BOUND, digest)).length > 0) return;
-  const [{ id }] = yield connection.all(SETTLE);
-  yield connection.all(BIND, line, digest, id);
-}
-
-// Each source has marks in the file, so a token has not any number of them.
-function noting(connection, digest) {
-  let count;
-  return function* (source) {
-    yield connection.exec(SOURCES);
-    if ((yield connection.all(IS_SOURCE, digest, source)).length > 0) return;
-    count ??= Number((yield connection.all(COUNT_SOURCES, digest))[0].n);
-    if (count >= MOST_SOURCES)
-      throw new Error(`the token has brought batches of ${MOST_SOURCES} sources, and '${source.slice(0, 60)}' is one more`);
-    yield connection.all(NOTE_SOURCE, digest, source);
-    count++;
-  };
-}
-
-module.exports = { addToken, bind, deviceOf, digestOf, noting, removeToken, tokens };
+module.exports = { addToken, deviceOf, digestOf, removeToken, tokens };

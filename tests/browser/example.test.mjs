@@ -312,13 +312,15 @@ describe('two profiles, through the relay', () => {
       await press(page, 'Vote for City');
       await shows(page, 'City', '▲1 ▼0');
       const post = (body) => fetch(`${origin}/rows`, { method: 'POST', body });
-      const change = { table: 'votes', key_columns: 'topic INTEGER BINARY', key: ['City'], packed: 'D1030443697479', column: 'up', generation: 1, cell: { life: 9, shards: [] }, seq: 1 };
-      for (const [batch, sentence] of [
-        [{ format: 1, source: 'x', since: 0, upto: 1, changes: [change] }, 'left out: '],
-        [{ format: 7, source: 'x', since: 0, upto: 1, changes: [{ ...change, seq: 2, packed: 'D10300' }] }, 'the batch is of format 7, this module knows 1; install a newer sqlite-counter-wasm'],
-        [{ format: 1, source: 'x', since: 0, upto: 1, changes: [{ ...change, packed: 'no' }] }, 'a change has no packed key'],
+      const source = '776b33c8-fdc4-3199-b06b-1fc19c5bcc63';
+      const change = { table: 'votes', key_columns: 'topic INTEGER BINARY', key: ['City'], packed: 'D1030443697479', change: '010000', seq: 1 };
+      const batch = (more, of = {}) => ({ format: 1, source, since: 0, upto: 1, changes: [{ ...change, ...more }], ...of });
+      for (const [line, sentence] of [
+        [batch({}), 'left out: '],
+        [batch({ packed: 'D10300' }, { format: 7 }), 'it has the format 7, and this version reads 1: install a newer sqlite-counter'],
+        [batch({ packed: 'no' }), 'change 1: the member packed must be a text of hexadecimal digits'],
       ]) {
-        assert.equal((await post(JSON.stringify(batch))).status, 204);
+        assert.equal((await post(JSON.stringify(line))).status, 204);
         assert.match(await says(page, sentence), /^Rows from the relay do not fit, and were left out: /);
       }
       assert.deepEqual([(await post('no JSON')).status, (await post('{}')).status, (await post('{"changes":5}')).status], [400, 400, 400]);

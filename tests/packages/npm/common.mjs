@@ -42,6 +42,22 @@ export async function contents(db) {
   return Object.fromEntries(rows.map(({ name, n }) => [name, n]));
 }
 
+// A change of one counter of hits, as a line has it. Its shards are { id, clock, value }.
+export async function changeOf(db, shards, more) {
+  const told = { tells: "row", columns: [{ name: "n", kind: "counter", generation: 1, cell: { life: 1, shards } }] };
+  const [{ change }] = await all(db, `SELECT hex(counter_change_of('${JSON.stringify(told)}')) AS change`);
+  return { table: "hits", key_columns: "shop TEXT BINARY, k INTEGER BINARY", packed: "D10301610102", change, seq: 5, ...more };
+}
+
+export const lineOf = (source, changes, more) =>
+  JSON.stringify({ format: 1, source, since: 0, upto: 9, changes, ...more });
+
+// The shards of a change of a line.
+export async function shardsOf(db, { change }) {
+  const [{ told }] = await all(db, `SELECT counter_change_json(x'${change}') AS told`);
+  return JSON.parse(told).columns[0].cell.shards;
+}
+
 export const idOf = async (db) => (await all(db, "SELECT counter_settle() AS id"))[0].id;
 
 // An HTTP server for one file, behind TLS if there is a certificate; url, requests and close().

@@ -3,7 +3,7 @@ import assert from "assert";
 import http from "http";
 import net from "net";
 import { SyncError, addToken, syncHttp } from "sqlite-counter";
-import { claims, close, contents, count, driver, open, run, serve } from "./common.mjs";
+import { changeOf, claims, close, contents, count, driver, lineOf, open, run, serve } from "./common.mjs";
 import { fresh, linesOf, pathOf, post, world } from "./served.mjs";
 
 const CLIENTS = Number(process.env.COUNTER_CLIENTS ?? 10);
@@ -137,14 +137,14 @@ await claims({
     await close(a);
   },
 
-  async "no sentence has control characters of a server, and no batch of another source is taken"() {
+  async "no sentence has control characters of a server, and no line of another source is taken"() {
     const [a, source] = [await fresh(), "7529cd67-394b-3247-8020-f2a7272fc8d9"];
-    const change = { table: "a\u001b[31m\u009b1m\u2028", packed: "00", column: "n", generation: 1, cell: null, seq: 1 };
+    const change = await changeOf(a, [{ id: source, clock: 1, value: 1 }], { table: "a\u001b[31m\u009b1m\u2028" });
     const state = JSON.stringify({ format: 1, source, mark: 0 });
-    const line = (batch) => JSON.stringify({ source, since: 0, upto: 1, changes: [change], ...batch });
+    const line = (of) => lineOf(of, [change]);
     for (const [answers, said] of [
-      [[[200, state], [200, line({})]], /there is no counter table a \[31m 1m  here/],
-      [[[200, state], [200, line({ source: `${source}\u001b[31m` })]], /it is of 7529cd67-394b-3247-8020-f2a7272fc8d9 \[31m, not of 7529/],
+      [[[200, state], [200, line(source)]], /counter_take: change 1: table a \[31m 1m : no counter table was created with this name here/],
+      [[[200, state], [200, line(`${source}\u001b[31m`)]], /it has changes of '7529cd67-394b-3247-8020-f2a7272fc8d9 \[31m', not of '7529/],
       [[[500, JSON.stringify({ error: "a\u001b[31m\u009b1m\nb" })]], /the server answered 500: a \[31m 1m b: /],
     ]) {
       const left = [...answers];
@@ -166,6 +166,7 @@ await claims({
   },
 
   async "what fails in the file while an answer is read is not said of the server"() {
+    if (driver === "sqlite3") return; // which has a connection of its own, and that stays open
     const a = await fresh();
     const server = http.createServer(async (_, response) => {
       await close(a);
