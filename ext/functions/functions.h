@@ -176,7 +176,8 @@ bool ctr_sender_leave_out(ctr_sender *from, ctr_span *change);
 char *ctr_exchange_source(ctr_conn *conn, bool own, sqlite3_value *scope);
 
 /* Within a session that has locked main: tries rows that are apart again; raises the mark of a
- * source, the checked name of a file, of a scope unless that is NULL, from `since` to `upto`, and returns it. */
+ * source, the checked name of a file, of a scope unless that is NULL, from `since` to `upto`, and
+ * returns it. */
 void ctr_exchange_show_apart(ctr_conn *conn);
 int64_t ctr_exchange_raise(ctr_conn *conn, const char *name, sqlite3_value *scope, int64_t since,
                            int64_t upto);

@@ -218,7 +218,11 @@ static int prepare_change(ctr_apply *apply, const ctr_change *change, ctr_file *
     ctr_conflicts_set_mine(&apply->conflicts, identity);
     memcpy(apply->conflicts.theirs, change->source, CTR_ID_SIZE);
     bool has_key = change->told.what == CTR_TELLS_ROW || change->told.what == CTR_TELLS_FLOORS;
-    return has_key ? take_key(apply, change) : check_key_text(apply, change);
+    if (has_key) return take_key(apply, change);
+    if (change->key_size > 0)
+        return ctr_problem_set(file->conn, SQLITE_ERROR,
+                               "the change is of the table itself, and its key must be x''");
+    return check_key_text(apply, change);
 }
 
 /* Returns whether the row of a change is to be merged: the others are outside of its scope. */
@@ -350,7 +354,7 @@ static void check_told(ctr_apply *apply, const ctr_change *change)
     ctr_kinds_check_life(conn, &apply->merge.shape, change->table, view.row.is);
     while (ctr_rc(conn) == SQLITE_OK && ctr_change_next(&view, &told))
         check_told_column(apply, &told, &n_new);
-    int most = sqlite3_limit(conn->db, SQLITE_LIMIT_COLUMN, -1);
+    int most = ctr_columns_most(conn);
     if (ctr_rc(conn) == SQLITE_OK && n_new > 0 && n_new > most - apply->merge.shape.n_columns)
         ctr_problem_set(conn, SQLITE_ERROR,
                         "the change has %d counters that the table lacks, which has %d columns: "
@@ -768,14 +772,16 @@ static void take_told(ctr_conn *conn, ctr_change *change, sqlite3_value *bytes)
     size_t size = (size_t)sqlite3_value_bytes(bytes);
     if (!told && size > 0) ctr_problem_nomem(conn);
     if (ctr_rc(conn) == SQLITE_OK) ctr_arg_change(conn, &change->told, told, size);
+    if (change->table) ctr_problem_where(conn, "table %s", change->table);
 }
 
 static bool take_change(ctr_conn *conn, ctr_change *change, sqlite3_value **columns)
 {
     check_common(conn, columns);
-    if (ctr_rc(conn) == SQLITE_OK) take_told(conn, change, columns[COLUMN_CHANGE]);
     if (ctr_rc(conn) != SQLITE_OK) return false;
     change->table = ctr_text_value(conn, columns[COLUMN_TABLE]);
+    take_told(conn, change, columns[COLUMN_CHANGE]);
+    if (ctr_rc(conn) != SQLITE_OK) return false;
     change->key = sqlite3_value_blob(columns[COLUMN_KEY]);
     change->key_size = (size_t)sqlite3_value_bytes(columns[COLUMN_KEY]);
     change->key_text = ctr_text_value(conn, columns[COLUMN_KEY_COLUMNS]);

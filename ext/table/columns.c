@@ -266,12 +266,18 @@ size_t ctr_regular_write(ctr_tab *tab, const ctr_row_cell *cell, uint8_t *out)
 
 /* SQLite sees two columns more than ours. The INSERT of a new row has one parameter more; SQLite
  * before 3.32 allows 999 parameters. */
-int ctr_columns_check(const ctr_shape *shape, ctr_conn *conn, const char *table, const char *name)
+int ctr_columns_most(ctr_conn *conn)
 {
-    const char *spelling;
     int most = sqlite3_limit(conn->db, SQLITE_LIMIT_COLUMN, -1) - 2;
     int parameters = sqlite3_limit(conn->db, SQLITE_LIMIT_VARIABLE_NUMBER, -1);
     if (most > parameters - 1) most = parameters - 1;
+    return most;
+}
+
+int ctr_columns_check(const ctr_shape *shape, ctr_conn *conn, const char *table, const char *name)
+{
+    const char *spelling;
+    int most = ctr_columns_most(conn);
     for (int i = 0; i < shape->n_keys; i++)
         if (sqlite3_stricmp(shape->columns[shape->keys[i]].name, name) == 0)
             ctr_problem_set(conn, SQLITE_ERROR, "column %s is part of the key", name);

@@ -1579,6 +1579,9 @@ int ctr_regular_take(ctr_tab *tab, sqlite3_stmt *stands, ctr_row_cell *cell);
  * their generations here; NULL: of all columns. */
 void ctr_regular_raise(ctr_tab *tab, ctr_row_cell *cell, const bool *mask);
 
+/* Returns how many columns a counter table can have: SQLite limits them, and parameters. */
+int ctr_columns_most(ctr_conn *conn);
+
 /* Fails if the table cannot have a counter of this name: it is the name of a key column or of the
  * table, differs only in case from the name of a counter that is or was here, or exceeds a limit of
  * SQLite. The caller has refused reserved names. */

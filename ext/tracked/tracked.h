@@ -609,6 +609,9 @@ void ctr_row_values_reset(ctr_row_values *values);
 int ctr_apart_read(const ctr_tracked *tracked, ctr_tab *tab, int64_t rowid, ctr_apart_row *row);
 void ctr_apart_close_row(ctr_apart_row *row);
 
+/* Notes why the table refuses a row that is listed; NULL: nothing is noted. */
+void ctr_apart_explain(ctr_tab *tab, int64_t rowid, const char *why);
+
 /* Returns the number of entries. */
 int64_t ctr_apart_count(ctr_file *file, const char *counters);
 
@@ -640,9 +643,6 @@ void ctr_showing_list(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
 bool ctr_showing_touches(ctr_showing *showing, const ctr_summary *now);
 
 /* ==== blockers.c ============================================================================== */
-
-/* Notes why the table refuses a row that is listed; NULL: nothing is noted. */
-void ctr_apart_explain(ctr_tab *tab, int64_t rowid, const char *why);
 
 /* Returns why the table refused the row with this key, which is apart and was found in `row`: the
  * error, and the row that stands in its way now, if that can be named: "UNIQUE constraint failed:

@@ -198,8 +198,8 @@ def test_a_line_that_is_not_a_batch_is_told_by_its_number_and_nothing_is_importe
     ("packed", "D1'); DROP TABLE views; --", "the member packed must be a text of hexadecimal digits, not .*"),
     ("packed", "D10", "the member packed .*"), ("packed", "D1", ".*"), ("packed", None, "the member packed .*null"),
     ("table", "other", "table other: no counter table was created with this name here: .*"), ("seq", "x", "the member seq .*"),
-    ("key_columns", "k TEXT BINARY", ".*"), ("change", None, "the member change .*null"), ("change", "", "the change .*"),
-    ("change", "0101", "the change .*"), ("change", "7f", "the change .*"), ("change", "01x", "the member change .*")])
+    ("key_columns", "k TEXT BINARY", ".*"), ("change", None, "the member change .*null"), ("change", "", "table views: the change .*"),
+    ("change", "0101", "table views: the change .*"), ("change", "7f", "table views: the change .*"), ("change", "01x", "the member change .*")])
 def test_a_change_that_was_forged_is_told_by_its_number_and_nothing_is_imported(place, field, value, sentence):
     batch, before = json.loads(ok("export", "a.db")), digest("b.db")
     batch["changes"][1][field] = value

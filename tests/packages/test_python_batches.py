@@ -238,11 +238,11 @@ def batch(of_change=None, **members):
 
 
 HOSTILE = [
-    (b"\xff\xfe", "it "), ("\ud800", "it "), ("[" * 100_000, "it is nested too deep"), ('{"changes": NaN}', "a number that JSON does not have"),
+    (b"\xff\xfe", "it "), ("\ud800", "it "), ("[" * 100_000, "it is nested too deep"), ('{"changes": NaN}', "a word that JSON does not have"),
     ("[]", "it must be an object"), ("7", "it must be an object"), ('{"changes":[],"since":' + "9" * 5000 + "}", ""),
     (batch(format=2), "it has the format 2, .* install a newer sqlite-counter"), (batch(format="1"), "format must be a whole number"),
     (batch(changes={}), "changes must be an array"), (batch(source=None), "source must be a text"),
-    (batch(source="x'); DROP TABLE hits; --"), "source must be TEXT from counter_changes"), (batch(since=-1), "since must be a whole number, 0 or more, not -1"),
+    (batch(source="x'); DROP TABLE hits; --"), "is not the name of a file"), (batch(since=-1), "since must be a whole number, 0 or more, not -1"),
     (batch(since=1.0), "since must be a whole number"), (batch(since=True), "since must be"), (batch(upto=2**63), "upto must be"),
     (batch(changes=[[]]), "change 1: it must be an object"), (batch({"table": ["hits"]}), "change 1: the member table must be a text"),
     (batch({"table": "a\ud800"}), "an escape that JSON does not have"),

@@ -7,6 +7,9 @@ SELECT table_name, counter_key_json(key), column_name, generation, counter_value
 --= v|["/",12]|hits|1|1
 --= v|["/a",13]|bytes|1|3
 --= v|["/a",13]|hits|1|2
+SELECT counter_key_json(key), count(*) FROM counter_changes(0) GROUP BY key;
+--= ["/",12]|1
+--= ["/a",13]|1
 SELECT DISTINCT source = counter_id(), seq <= upto, upto = (SELECT max(_seq) + 1 FROM counter_journal), since, bucket FROM counter_changes(0);
 --= 1|1|1|0|NULL
 
@@ -231,29 +234,29 @@ INSERT OR IGNORE INTO counter_changes SELECT t, x'', counter_change_of('{"tells"
 INSERT OR IGNORE INTO counter_changes SELECT t, k, counter_change_of('{"tells":"row","row":{"life":2},"columns":[]}'), q, s FROM good;
 --! counter_changes: table v: it is replicated at the source, but not here, and a replicated table merges with replicated ones only: call counter_replicate('v', ...) here
 INSERT OR IGNORE INTO counter_changes SELECT t, k, x'01000100010114C1010000000000000000000000000000000A010E', q, s FROM good;
---! counter_changes: the change has a column whose name is empty, has a U+0000 or is not UTF-8
+--! counter_changes: table v: the change has a column whose name is empty, has a U+0000 or is not UTF-8
 INSERT OR IGNORE INTO counter_changes SELECT t, k, x'01000101FF010114C1010000000000000000000000000000000A010E', q, s FROM good;
---! counter_changes: the change has a column whose name is empty, has a U+0000 or is not UTF-8
+--! counter_changes: table v: the change has a column whose name is empty, has a U+0000 or is not UTF-8
 INSERT OR IGNORE INTO counter_changes SELECT t, k, x'010001016E000114C1010000000000000000000000000000000A010E', q, s FROM good;
---! counter_changes: the change: column n is a counter with a cell, and its generation must be odd
+--! counter_changes: table v: the change: column n is a counter with a cell, and its generation must be odd
 INSERT OR IGNORE INTO counter_changes SELECT t, k, x'010001016E020114C1010000000000000000000000000000000A010E', q, s FROM good;
---! counter_changes: the change: column n is a counter with a cell, and its generation must be odd
+--! counter_changes: table v: the change: column n is a counter with a cell, and its generation must be odd
 INSERT OR IGNORE INTO counter_changes SELECT t, k, x'010001016E81808080100114C1010000000000000000000000000000000A010E', q, s FROM good;
---! counter_changes: the change has a number out of range
+--! counter_changes: table v: the change has a number out of range
 INSERT OR IGNORE INTO counter_changes SELECT t, k, x'010001016E010102C101', q, s FROM good;
---! counter_changes: the change: column n has no well-formed cell
+--! counter_changes: table v: the change: column n has no well-formed cell
 INSERT OR IGNORE INTO counter_changes SELECT t, k, x'010001016E01010AC1010000000000000000', q, s FROM good;
---! counter_changes: the change: column n has no well-formed cell
+--! counter_changes: table v: the change: column n has no well-formed cell
 INSERT OR IGNORE INTO counter_changes SELECT t, k, x'010001016E010100', q, s FROM good;
---! counter_changes: the change: column n has no well-formed cell
+--! counter_changes: table v: the change: column n has no well-formed cell
 INSERT OR IGNORE INTO counter_changes SELECT t, k, x'010001016E010103000000', q, s FROM good;
---! counter_changes: the change: column n has no well-formed cell
+--! counter_changes: table v: the change: column n has no well-formed cell
 INSERT OR IGNORE INTO counter_changes SELECT t, k, substr(c, 1, 10), q, s FROM good;
---! counter_changes: the change is cut short
+--! counter_changes: table v: the change is cut short
 INSERT OR IGNORE INTO counter_changes SELECT t, k, x'', q, s FROM good;
---! counter_changes: the change is empty
+--! counter_changes: table v: the change is empty
 INSERT OR IGNORE INTO counter_changes SELECT t, k, zeroblob(3), q, s FROM good;
---! counter_changes: the change is none: its first byte is that of something else
+--! counter_changes: table v: the change is none: its first byte is that of something else
 INSERT OR IGNORE INTO counter_changes SELECT t, k, 'change', q, s FROM good;
 --! counter_changes: change must be a BLOB, not TEXT 'change'
 INSERT OR IGNORE INTO counter_changes SELECT t, k, NULL, q, s FROM good;
@@ -311,12 +314,12 @@ INSERT INTO feed SELECT t, k, x'010001016E01010100', q, s FROM feed LIMIT 1;
 BEGIN;
 INSERT INTO v VALUES('x', 1);
 INSERT INTO counter_changes SELECT * FROM feed;
---! counter_changes: the change: column n has no well-formed cell
+--! counter_changes: table v: the change: column n has no well-formed cell
 SELECT * FROM v;
 --= x|1
 COMMIT;
 INSERT INTO counter_changes SELECT * FROM feed;
---! counter_changes: the change: column n has no well-formed cell
+--! counter_changes: table v: the change: column n has no well-formed cell
 SELECT * FROM v;
 --= x|1
 INSERT INTO v(v) VALUES('integrity-check');
@@ -1318,3 +1321,10 @@ SELECT * FROM t;
 --= x|1002
 SELECT count FROM counter_stats WHERE figure = 'shards refused';
 --= 0
+
+-- # a-change-of-the-table-itself-has-no-key
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES('v', counter_key('a'), counter_change_of('{"tells":"column","name":"q","kind":"counter","generation":1}'), 1, '00000000-0000-0000-0000-00000000000a');
+--! counter_changes: table v: the change is of the table itself, and its key must be x''
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES('v', x'00ff', x'04B1010000000000008000800000000000000100000000000080008000000000000002', 1, '00000000-0000-0000-0000-00000000000a');
+--! counter_changes: table v: the change is of the table itself, and its key must be x''

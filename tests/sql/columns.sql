@@ -749,7 +749,7 @@ ROLLBACK TO s;
 SELECT * FROM v;
 --= x|2
 INSERT INTO counter_changes VALUES('v', counter_key('x'), x'010001016D01010100', 0, '00000000-0000-0000-0000-00000000000a');
---! counter_changes: the change: column m has no well-formed cell
+--! counter_changes: table v: the change: column m has no well-formed cell
 INSERT INTO counter_changes VALUES('v', counter_key('x', 'y'), counter_change_of('{"tells":"row","columns":[{"name":"m","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 0, '00000000-0000-0000-0000-00000000000a');
 --! counter_changes: table v: the key has 2 values and the key of the table 1: the tables differ
 SELECT * FROM v;
@@ -1165,6 +1165,23 @@ SELECT * FROM counter_pull('phone');
 --! counter_pull: table v: column d cannot be added: the table has 38 columns, and more than 38 are too many for SQLite
 SELECT k, n FROM v;
 --= x|1
+
+-- # a-change-brings-no-more-columns-than-sqlite-has-room-for-and-then-none-of-them
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE TEMP TABLE told(m, change);
+WITH RECURSIVE i(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM i WHERE i < 37)
+INSERT INTO told SELECT m.i, counter_change_of('{"tells":"row","columns":[' || group_concat('{"name":"c' || i.i || '","kind":"counter","generation":1,"cell":{"life":2}}') || ']}') FROM i AS m JOIN i ON i.i <= m.i GROUP BY m.i;
+--@ columns 40
+BEGIN;
+INSERT INTO v VALUES('a', 1);
+INSERT INTO counter_changes SELECT 'v', counter_key('a'), change, 1, '7529cd67-394b-3247-8020-f2a7272fc8d9' FROM told WHERE m = 37;
+--! counter_changes: table v: the change has 37 counters that the table lacks, which has 2 columns: the limit is 38
+COMMIT;
+SELECT * FROM v;
+--= a|1
+INSERT INTO counter_changes SELECT 'v', counter_key('a'), change, 1, '7529cd67-394b-3247-8020-f2a7272fc8d9' FROM told WHERE m = 36;
+SELECT k, n, c36, (SELECT count(*) FROM pragma_table_info('v')) FROM v;
+--= a|1|NULL|38
 
 -- # a-pull-that-brings-a-drop-of-what-was-never-here-leaves-a-table-to-count-on
 ATTACH 'phone.db' AS phone;

@@ -379,7 +379,7 @@ INSERT INTO v VALUES('b', 4, 1);
 CREATE VIRTUAL TABLE v USING counter(k TEXT, h INTEGER, n COUNTER, PRIMARY KEY(k, h));
 INSERT INTO v VALUES('a', 1, 1);
 INSERT INTO counter_changes VALUES('v', x'd100010a', x'0200', 1, '00000000-0000-0000-0000-00000000000a');
---! counter_changes: the change has bytes behind its end
+--! counter_changes: table v: the change has bytes behind its end
 INSERT INTO counter_changes VALUES('v', x'd100010a', counter_change_of('{"tells":"row","columns":[]}'), 1, '00000000-0000-0000-0000-00000000000a');
 --! counter_changes: table v: the key has a value of no known type
 INSERT INTO counter_changes VALUES('v', x'', counter_change_of('{"tells":"floors"}'), 1, '00000000-0000-0000-0000-00000000000a');

@@ -369,7 +369,7 @@ INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('produ
 INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('products', x'', x'04', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --! counter_changes: table products: an answer about two openings is damaged
 INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('products', counter_key('tea'), x'0100010573746F636B010121B1010000000000008000800000000000000100000000000080008000000000000002', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
---! counter_changes: the change: column stock has no well-formed cell
+--! counter_changes: table products: the change: column stock has no well-formed cell
 INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('other', x'', x'04B1010000000000008000800000000000000100000000000080008000000000000002', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --!~ counter_changes: table other: no counter table was created with this name here: *
 INSERT INTO counter_changes(table_name, key, change, seq, source, key_columns) VALUES ('products', x'', x'04B1010000000000008000800000000000000100000000000080008000000000000002', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9', 'sku INTEGER BINARY');

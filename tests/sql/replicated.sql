@@ -810,15 +810,15 @@ CREATE TABLE p(k TEXT PRIMARY KEY, v);
 SELECT counter_replicate('p');
 --= 0
 INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), x'', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
---! counter_changes: the change is empty
+--! counter_changes: table p: the change is empty
 INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), x'A1', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
---! counter_changes: the change is none: its first byte is that of something else
+--! counter_changes: table p: the change is none: its first byte is that of something else
 INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), x'0101', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
---! counter_changes: the change is cut short
+--! counter_changes: table p: the change is cut short
 INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), x'0101020102', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
---! counter_changes: the change was made by a newer version of sqlite-counter: install it here, too
+--! counter_changes: table p: the change was made by a newer version of sqlite-counter: install it here, too
 INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), x'0101011201050000000000000000000000000000000A01017600021301050000000000000000000000000000000A03', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
---! counter_changes: the change: column v has no stamp and value of a regular column, or another generation than its stamp
+--! counter_changes: table p: the change: column v has no stamp and value of a regular column, or another generation than its stamp
 INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), x'0101011901FFFFFFFFFFFFFF3F0000000000000000000000000000000A01017600021401050000000000000000000000000000000A0102', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --! counter_changes: table p: row ('a') has a stamp with the number 36028797018963967, which lies beyond the year 2200; the highest is 29859523934027776
 INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), x'0101011201050000000000000000000000000000000A01017600021B01818080EAC2A285350000000000000000000000000000000A0102', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
@@ -826,7 +826,7 @@ INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', c
 INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), x'0101011201050000000000000000000000000000000A01017602021B01818080EAC2A285350000000000000000000000000000000A0102', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --! counter_changes: table p: row ('a') has a stamp with the number 29859523934027777, which lies beyond the year 2200; the highest is 29859523934027776
 INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), x'010101190180808080808080400000000000000000000000000000000A01017600021401050000000000000000000000000000000A0102', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
---! counter_changes: the change has a number out of range
+--! counter_changes: table p: the change has a number out of range
 INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), x'0101011201050000000000000000000000000000000A01017600021401050000000000000000000000000000000A0102', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 SELECT * FROM p;
 --= a|1
