@@ -19,6 +19,8 @@ typedef struct lines_cursor {
     sqlite3_stmt
         *rows;  /* owned; stands on the first change of the next line; NULL: there is none */
     char *line; /* owned; NULL: the end */
+    char *rest; /* owned: the first n_rest changes of the next line; NULL: none is made yet */
+    int64_t n_rest;
     int64_t row, since, upto, n;
     int64_t end; /* of all changes, when the lines began */
 } lines_cursor;
@@ -89,8 +91,10 @@ static void end_lines(lines_cursor *cursor)
 {
     sqlite3_finalize(cursor->rows);
     sqlite3_free(cursor->line);
+    sqlite3_free(cursor->rest);
     cursor->rows = NULL;
-    cursor->line = NULL;
+    cursor->line = cursor->rest = NULL;
+    cursor->n_rest = 0;
 }
 
 static int lines_close(sqlite3_vtab_cursor *base)
@@ -156,11 +160,53 @@ static void finish_line(lines_cursor *cursor, ctr_conn *conn, const char *source
     cursor->line = ctr_text_finish(conn, out);
 }
 
+/* Gathers the changes of a line, behind those that are left of the line before. Returns whether
+ * more follow; sets how many of them, and of their bytes, are of numbers before the last one. */
+static bool gather(lines_cursor *cursor, ctr_conn *conn, sqlite3_str *changes, int64_t *n_before,
+                   int *size_before)
+{
+    bool more = true;
+    ctr_run run = ctr_run_on(conn, "main", NULL);
+    int64_t number = cursor->rest ? sqlite3_column_int64(cursor->rows, OF_PLACE) : -1;
+    if (cursor->rest) sqlite3_str_appendall(changes, cursor->rest);
+    cursor->n = cursor->n_rest;
+    while (more && cursor->n < LINE_CHANGES_MOST && ctr_rc(conn) == SQLITE_OK &&
+           sqlite3_str_length(changes) < LINE_BYTES_MOST) {
+        if (sqlite3_column_int64(cursor->rows, OF_PLACE) != number) {
+            number = sqlite3_column_int64(cursor->rows, OF_PLACE);
+            *n_before = cursor->n;
+            *size_before = sqlite3_str_length(changes);
+        }
+        if (cursor->n++ > 0) sqlite3_str_appendchar(changes, 1, ',');
+        append_change_json(conn, changes, cursor->rows);
+        more = ctr_run_row(&run, cursor->rows);
+    }
+    if (more && sqlite3_column_int64(cursor->rows, OF_PLACE) != number) *n_before = 0;
+    return more;
+}
+
+/* Leaves the changes of the last number to the next line, if more of them follow there: so a mark
+ * rises past whole numbers, and nothing is given twice. Those of one number may need several lines:
+ * only the last of them raises the mark past it. */
+static void leave_rest(lines_cursor *cursor, ctr_conn *conn, char *changes, int64_t n_before,
+                       int size_before)
+{
+    sqlite3_free(cursor->rest);
+    cursor->rest = NULL;
+    cursor->n_rest = 0;
+    if (!changes || n_before == 0 || ctr_rc(conn) != SQLITE_OK) return;
+    cursor->rest = ctr_text_copy(conn, changes + size_before + 1);
+    cursor->n_rest = cursor->n - n_before;
+    cursor->n = n_before;
+    changes[size_before] = '\0';
+}
+
 /* Makes the next line, which ends at the number of the change behind it, or at the end of all. */
 static void make_line(lines_cursor *cursor)
 {
     ctr_conn *conn = conn_of_lines(cursor);
-    ctr_run run = ctr_run_on(conn, "main", NULL);
+    int64_t n_before = 0;
+    int size_before = 0;
     sqlite3_free(cursor->line);
     cursor->line = NULL;
     cursor->since = cursor->upto;
@@ -168,17 +214,12 @@ static void make_line(lines_cursor *cursor)
     if (!cursor->rows || ctr_rc(conn) != SQLITE_OK) return;
     const char *source = ctr_text_print(conn, "%s", ctr_text_column(conn, cursor->rows, OF_SOURCE));
     sqlite3_str *changes = sqlite3_str_new(conn->db);
-    bool more = true;
     int64_t end = sqlite3_column_int64(cursor->rows, OF_UPTO);
-    while (more && cursor->n < LINE_CHANGES_MOST && ctr_rc(conn) == SQLITE_OK &&
-           sqlite3_str_length(changes) < LINE_BYTES_MOST) {
-        if (cursor->n++ > 0) sqlite3_str_appendchar(changes, 1, ',');
-        append_change_json(conn, changes, cursor->rows);
-        more = ctr_run_row(&run, cursor->rows);
-    }
+    bool more = gather(cursor, conn, changes, &n_before, &size_before);
     if (more) end = sqlite3_column_int64(cursor->rows, OF_PLACE);
     if (end > cursor->upto) cursor->upto = end;
     char *text = ctr_text_finish(conn, changes);
+    leave_rest(cursor, conn, text, more ? n_before : 0, size_before);
     if (text && source && ctr_rc(conn) == SQLITE_OK) finish_line(cursor, conn, source, text);
     sqlite3_free(text);
     if (!more) sqlite3_finalize(cursor->rows);

@@ -143,7 +143,7 @@ await claims({
       [lineOf(FROM, [{ ...good, packed: "D1030" }]), /line 2: change 1: the member packed must be a text of hexadecimal digits, not "D1030"/],
       [lineOf(FROM, [{ ...good, packed: 7 }]), /line 2: change 1: the member packed must be a text of hexadecimal digits, not 7/],
       [lineOf(FROM, [{ ...good, change: "zz" }]), /line 2: change 1: the member change must be a text of hexadecimal digits, not "zz"/],
-      [lineOf(FROM, [{ ...good, change: good.change.slice(2) }]), /line 2: change 1: the change is none: its first byte is that of something else/],
+      [lineOf(FROM, [{ ...good, change: good.change.slice(2) }]), /line 2: change 1: table hits: the change is none: its first byte is that of something else/],
       [lineOf(FROM, [good, 5]), /line 2: change 2: it must be an object/],
       [lineOf(FROM, [{ ...good, seq: 1.5 }]), /line 2: change 1: the member seq must be a whole number, 0 or more, not 1\.5/],
       [
