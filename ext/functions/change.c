@@ -185,7 +185,7 @@ static void append_column_json(sqlite3_str *out, const ctr_told_row *row,
         const ctr_key_value value = told_value(column);
         append_stamp_json(out, told_stamp(column, row));
         if (column->size > 0) sqlite3_str_appendall(out, ",\"value\":");
-        if (column->size > 0) ctr_key_json_append(out, &value);
+        if (column->size > 0) ctr_key_json_append_exactly(out, &value);
     }
     sqlite3_str_appendchar(out, 1, '}');
 }

@@ -406,15 +406,6 @@ static void append_text_key(sqlite3_str *out, const uint8_t *text, size_t size)
     sqlite3_str_appendchar(out, 1, '"');
 }
 
-static void append_real_bytes(sqlite3_str *out, double real)
-{
-    uint64_t bits;
-    uint8_t bytes[sizeof bits];
-    memcpy(&bits, &real, sizeof bits);
-    ctr_bytes_put(bytes, bits);
-    append_hex(out, "real", bytes, sizeof bytes);
-}
-
 void ctr_key_json_append(sqlite3_str *out, const ctr_key_value *value)
 {
     switch (value->type) {
@@ -425,14 +416,27 @@ void ctr_key_json_append(sqlite3_str *out, const ctr_key_value *value)
             sqlite3_str_appendall(out, value->real > 0 ? "9e999" : "-9e999");
         else if (value->real == 0.0)
             sqlite3_str_appendall(out, signbit(value->real) ? "-0.0" : "0.0");
-        else if (fabs(value->real) > 1e100 || fabs(value->real) < 1e-100)
-            append_real_bytes(out, value->real); /* no text of theirs is read as the same number */
         else
             sqlite3_str_appendf(out, "%!.17g", value->real);
         break;
     case CTR_KEY_TEXT: append_text_key(out, value->bytes, value->size); break;
     case CTR_KEY_BLOB: append_hex(out, "hex", value->bytes, value->size); break;
     }
+}
+
+/* Beyond these bounds no text is read as the same number by every SQLite. */
+void ctr_key_json_append_exactly(sqlite3_str *out, const ctr_key_value *value)
+{
+    uint64_t bits;
+    uint8_t bytes[sizeof bits];
+    const double size = value->type == CTR_KEY_REAL ? fabs(value->real) : 0;
+    if (size == 0 || isinf(size) || (size <= 1e100 && size >= 1e-100)) {
+        ctr_key_json_append(out, value);
+        return;
+    }
+    memcpy(&bits, &value->real, sizeof bits);
+    ctr_bytes_put(bytes, bits);
+    append_hex(out, "real", bytes, sizeof bytes);
 }
 
 char *ctr_key_json_write(const uint8_t *key, size_t size)

@@ -850,11 +850,12 @@ int ctr_pack_bind(sqlite3_stmt *statement, const uint8_t *bytes, size_t size);
 /* Packed keys as JSON, for people and for scopes.
  *
  *     ["/",12]    a BLOB is {"hex":"00ff"}, a TEXT that is not valid UTF-8 {"text":"61ff"}, a
- *                 REAL beyond 10^100 or below 10^-100 {"real":"7fefffffffffffff"}, a missing floor
- *                 null, infinity 9e999 */
+ *                 missing floor null, infinity 9e999 */
 
-/* Appends a value as JSON. */
+/* Appends a value as JSON; `exactly`: a REAL beyond 10^100 or below 10^-100 as its bytes,
+ * {"real":"7fefffffffffffff"}, which ctr_key_json_take reads, too. */
 void ctr_key_json_append(sqlite3_str *out, const ctr_key_value *value);
+void ctr_key_json_append_exactly(sqlite3_str *out, const ctr_key_value *value);
 
 /* Returns a checked packed key as JSON; NULL: no memory. The caller frees it with sqlite3_free. */
 char *ctr_key_json_write(const uint8_t *key, size_t size);

@@ -256,7 +256,6 @@ CREATE OR REPLACE FUNCTION counter_hub.is_less(a jsonb, b jsonb, collation_name 
 RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE
     WHEN a ->> 'text' IS NOT NULL OR b ->> 'text' IS NOT NULL THEN NULL
-    WHEN a ->> 'real' IS NOT NULL OR b ->> 'real' IS NOT NULL THEN NULL
     WHEN jsonb_typeof(a) <> jsonb_typeof(b)
       THEN array_position(ARRAY['number', 'string', 'object'], jsonb_typeof(a))
          < array_position(ARRAY['number', 'string', 'object'], jsonb_typeof(b))

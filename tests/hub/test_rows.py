@@ -3,6 +3,7 @@ pulled from all that have uploaded: the same rows, stamps and counters, byte for
 
 import json
 import math
+import struct
 
 import pytest
 
@@ -57,6 +58,8 @@ def in_json(value):
 
 
 def of_json(value):
+    if isinstance(value, dict) and "real" in value:
+        return repr(struct.unpack(">d", bytes.fromhex(value["real"]))[0])
     if isinstance(value, int) and abs(value) > 2**63:  # jsonb has all digits of 1e300, and of 9e999 for an infinity
         return repr(float(str(value)))
     return in_json(value) if isinstance(value, int) else repr(value)

@@ -396,7 +396,9 @@ def test_a_real_that_goes_through_json_is_the_same_in_each_bit():
     numbers += [1.7976931348623157e308, 5e-324, 1e100, 1e-100, -1e100, 0.1, -0.0, 1e17, float("inf"), float("-inf")]
     for number in numbers:
         if number == number:  # NaN is NULL
-            packed, shown = db.execute("SELECT counter_key(?1), counter_key_json(counter_key(?1))", (number,)).fetchone()
-            change, = db.execute("SELECT counter_change_of(?)", (told % shown[1:-1],)).fetchone()
-            assert change.endswith(packed[1:]), (number, shown)
+            bits, packed = struct.pack(">d", number).hex(), db.execute("SELECT counter_key(?)", (number,)).fetchone()[0]
+            change, = db.execute("SELECT counter_change_of(?)", (told % f'{{"real":"{bits}"}}',)).fetchone()
+            shown, = db.execute("SELECT counter_change_json(?)", (change,)).fetchone()
+            assert change.endswith(packed[1:]), number
+            assert db.execute("SELECT counter_change_of(?)", (shown,)).fetchone() == (change,), (number, shown)
     db.close()
