@@ -150,14 +150,10 @@ class File:
         if self.kind == "regular" and generation % 2 == 0:
             self.generation = generation  # of what the file writes from now on
 
-    def join(self, other, feed):
+    def join(self, other):
         """What the rows of another file bring, which was not passed over and not refused."""
-        if feed and other.kind == "regular" or feed and self.kind == "regular" and other.known < self.known:
-            known = max([cell[0] for cell in other.regular.values() if cell] + [0]) if other.kind == "regular" else other.known
-        else:
-            known = other.known
         shows = self.shown()
-        self.learn(known)
+        self.learn(other.known)
         for key, v in other.v.items():
             if key not in self.v and self.kind == "plain":
                 self.plain[key] = 0
@@ -216,7 +212,7 @@ class World:
                      for one, other in ((taker, giver), (giver, taker))) or (giver.kind, taker.kind) == ("regular", "plain")
         assert passed == differ, (note, taker.kind, taker.known, giver.kind, giver.known)
         if not passed:
-            taker.join(giver, False)
+            taker.join(giver)
         taker.check()
         return passed
 
@@ -239,7 +235,7 @@ class World:
             return False
         if taker.kind == "regular" and giver.kind == "counter":
             assert giver.known < taker.known, "a counter came to a regular column"
-        taker.join(giver, True)
+        taker.join(giver)
         taker.check()
         return True
 
