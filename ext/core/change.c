@@ -132,9 +132,12 @@ static ctr_status take_told_name(ctr_change_view *change, const uint8_t **at,
 {
     uint64_t generation;
     ctr_status status = take_sized(at, change->end, &column->name, &column->name_size);
-    if (status == CTR_OK && !is_name(column))
+    if (status == CTR_OK && !is_name(column)) {
+        column->name = NULL; /* no message can show it */
+        column->name_size = 0;
         return change_fails(change, NULL, CTR_OUT_OF_RANGE,
                             "has a column whose name is empty, has a U+0000 or is not UTF-8");
+    }
     if (status == CTR_OK)
         status = take_between(at, change->end, 0, CTR_GENERATION_MAX, &generation);
     if (status == CTR_OK && *at == change->end) status = CTR_TRUNCATED;

@@ -27,6 +27,21 @@ bool ctr_sender_is_foreign(const ctr_sender *from, const uint8_t id[CTR_ID_SIZE]
 
 /* ---- sources --------------------------------------------------------------------------------- */
 
+/* Returns whether the served file counts under an id, or has. */
+static bool is_of_served_file(const ctr_sender *from, const uint8_t id[CTR_ID_SIZE])
+{
+    bool is = false;
+    ctr_run run = ctr_run_on(from->conn, "main", NULL);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_OWN);
+    while (ctr_run_row(&run, row)) {
+        const void *own = sqlite3_column_blob(row, 0);
+        is = is || (own && sqlite3_column_bytes(row, 0) == CTR_ID_SIZE &&
+                    memcmp(own, id, CTR_ID_SIZE) == 0);
+    }
+    sqlite3_finalize(row);
+    return is;
+}
+
 /* Binds the token to the id of its first source. Former ids of the sender are not bound: they may
  * be those of the file that it was copied from. */
 static void bind_id(ctr_sender *from, const uint8_t id[CTR_ID_SIZE])
@@ -36,7 +51,7 @@ static void bind_id(ctr_sender *from, const uint8_t id[CTR_ID_SIZE])
     if (from->bound || ctr_sender_is_foreign(from, id) || ctr_rc(from->conn) != SQLITE_OK) return;
     const ctr_identity *mine = file ? ctr_file_identity(file) : NULL;
     if (!file) ctr_problem_nomem(from->conn);
-    if (!mine || memcmp(mine->id, id, CTR_ID_SIZE) == 0) return;
+    if (!mine || is_of_served_file(from, id) || ctr_rc(from->conn) != SQLITE_OK) return;
     ctr_run run = ctr_run_on(from->conn, "main", NULL);
     ctr_id_to_text(id, text);
     ctr_run_with(&run, CTR_SQL_TOKENS_BIND, ":id t :token t", text, from->digest);

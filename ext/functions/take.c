@@ -27,8 +27,8 @@ typedef struct lines_taker {
     ctr_sender *sender;    /* borrowed; NULL: whoever runs this file gives them */
     sqlite3_stmt *take;    /* owned */
     ctr_packed bytes;      /* owned: room for what hexadecimal digits say */
-    taken_source *sources; /* owned: n */
-    size_t n, room;
+    taken_source *sources; /* owned: n ways, of n_names sources */
+    size_t n, room, n_names;
     int64_t came, changes; /* that came; that were merged */
     int64_t refused;       /* shards of the own ids of main */
 } lines_taker;
@@ -156,7 +156,7 @@ static void note_way(lines_taker *to, const taken_source *came)
         if (came->upto > found->upto) found->upto = came->upto;
         return;
     }
-    if (to->n >= TAKEN_SOURCES_MOST)
+    if (!found && ++to->n_names > TAKEN_SOURCES_MOST)
         ctr_problem_set(to->conn, SQLITE_TOOBIG,
                         "there are more than %d sources, the limit: send them in several parts",
                         TAKEN_SOURCES_MOST);

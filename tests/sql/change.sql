@@ -126,3 +126,9 @@ SELECT counter_change_json(x'010001016E010102C101');
 --! counter_change_json: the change: column n has no well-formed cell
 SELECT * FROM counter_change;
 --! counter_change: one argument is needed, a change, from counter_changes
+
+-- # a-name-that-no-message-can-show-is-not-shown
+SELECT counter_change_json(x'03018c0101');
+--! counter_change_json: the change has a column whose name is empty, has a U+0000 or is not UTF-8
+SELECT counter_change_json(x'0301000101');
+--! counter_change_json: the change has a column whose name is empty, has a U+0000 or is not UTF-8

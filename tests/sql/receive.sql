@@ -143,3 +143,25 @@ SELECT name FROM sqlite_master WHERE name = 'counter_http_sources';
 INSERT INTO counter_http_sources WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 10000) SELECT 'bb', 'source ' || n FROM c;
 SELECT counter_receive('bb', '{"format":1,"source":"00000000-0000-0000-0000-00000000000b","since":9,"upto":10,"changes":[]}');
 --! counter_receive: the token has brought changes of 10000 sources, the limit, and '00000000-0000-0000-0000-00000000000b' is one more
+
+-- # no-token-is-bound-to-an-id-that-the-served-file-has-had
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('a', 1);
+CREATE TEMP TABLE former AS SELECT counter_id() AS id;
+SELECT counter_fork() <> id FROM former;
+--= 1
+INSERT INTO v VALUES('a', 1);
+CREATE TABLE counter_http_tokens(token TEXT PRIMARY KEY, device TEXT NOT NULL UNIQUE);
+CREATE TABLE counter_http_ids(id TEXT PRIMARY KEY, token TEXT NOT NULL);
+INSERT INTO counter_http_tokens VALUES('bb', 'phone');
+SELECT json_extract(counter_receive('bb', json_object('format', 1, 'source', id, 'since', 0, 'upto', 9, 'changes', json_array())), '$.changes') FROM former;
+--= 0
+SELECT count(*) FROM counter_http_ids;
+--= 0
+
+-- # lines-of-one-source-in-any-order-are-lines-of-one-source
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE TEMP TABLE body AS WITH RECURSIVE c(n) AS (SELECT 1100 UNION ALL SELECT n - 1 FROM c WHERE n > 0)
+SELECT group_concat(printf('{"format":1,"source":"00000000-0000-0000-0000-00000000000b","since":%d,"upto":%d,"changes":[]}', n, n + 1), char(10)) AS lines FROM c;
+SELECT counter_take(lines) FROM body;
+--= {"changes":0,"skipped":0,"marks":{"00000000-0000-0000-0000-00000000000b":1},"warnings":[]}
