@@ -38,7 +38,6 @@ static void apply_release(ctr_apply *apply)
     if (apply->busy) return;
     close_target(apply);
     ctr_conflicts_close_own(&apply->own);
-    ctr_conflicts_close_own(&apply->ever);
     sqlite3_free(apply->left.bytes);
     apply->left = (ctr_packed){0};
     sqlite3_finalize(apply->born);
@@ -382,16 +381,6 @@ static bool raise_told(ctr_apply *apply, const ctr_change *change, ctr_file *fil
     return true;
 }
 
-/* A count of this file that comes back after a restore, nobody else may give in a feed of own
- * changes: the row counts as changed here. */
-static void give_back_own(ctr_apply *apply, int counter, const ctr_cell *cell)
-{
-    ctr_row *row = &apply->merge.row;
-    if (ctr_conflicts_read_own(&apply->ever, row->tab->file) == SQLITE_OK &&
-        ctr_conflicts_brings_own(&apply->ever, &row->cells[counter], cell))
-        row->also_here = true;
-}
-
 static void merge_told_counters(ctr_apply *apply, const ctr_change *change)
 {
     ctr_told_column told;
@@ -404,10 +393,7 @@ static void merge_told_counters(ctr_apply *apply, const ctr_change *change)
         int counter = name ? ctr_shape_counter_of(&merge->shape, name, told.generation) : -1;
         if (counter < 0) continue; /* its generation has risen since */
         ctr_cell_open(&cell, told.state, told.size);
-        if (change->device)
-            leave_out_own(apply, change, counter, &cell);
-        else
-            give_back_own(apply, counter, &cell);
+        if (change->device) leave_out_own(apply, change, counter, &cell);
         if (cell.size > 0) ctr_merge_cell(merge, counter, &cell);
     }
 }
@@ -560,7 +546,7 @@ static int changes_connect(sqlite3 *db, void *aux, int argc, const char *const *
     changes_table *table = sqlite3_malloc64(sizeof *table);
     if (!table) return SQLITE_NOMEM;
     ctr_conn *conn = aux;
-    *table = (changes_table){.joined.conn = conn, .apply = {.conn = conn, .ever = {.ever = true}}};
+    *table = (changes_table){.joined.conn = conn, .apply = {.conn = conn}};
     *base = &table->joined.base;
     return SQLITE_OK;
 }

@@ -227,8 +227,7 @@ int ctr_conflicts_read_own(ctr_own_ids *own, ctr_file *file)
 {
     if (own->read_at == file->version) return ctr_rc(file->conn);
     ctr_run run = ctr_file_run(file);
-    sqlite3_stmt *row =
-        ctr_run_prepare(&run, own->ever ? CTR_SQL_IDENTITY_IDS : CTR_SQL_IDENTITY_OWN);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_OWN);
     own->n = 0;
     while (ctr_run_row(&run, row)) {
         const void *id = sqlite3_column_blob(row, 0);
@@ -246,21 +245,7 @@ int ctr_conflicts_read_own(ctr_own_ids *own, ctr_file *file)
 void ctr_conflicts_close_own(ctr_own_ids *own)
 {
     sqlite3_free(own->ids);
-    *own = (ctr_own_ids){.ever = own->ever};
-}
-
-bool ctr_conflicts_brings_own(const ctr_own_ids *own, const ctr_cell *mine, const ctr_cell *theirs)
-{
-    ctr_shard here, there;
-    if (theirs->life < mine->life) return false;
-    for (size_t i = 0; i < own->n; i++) {
-        const uint8_t *id = own->ids + i * CTR_ID_SIZE;
-        if (!ctr_cell_shard(theirs, id, &there)) continue;
-        if (theirs->life > mine->life || !ctr_cell_shard(mine, id, &here) ||
-            ctr_shard_beats(&there, &here))
-            return true;
-    }
-    return false;
+    *own = (ctr_own_ids){0};
 }
 
 /* Returns whether I have counted under the id of this shard. Lower clocks under a name that I took

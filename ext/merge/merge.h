@@ -640,7 +640,6 @@ typedef struct ctr_sent_cell {
 
 /* The ids that a file itself counts or has counted under. */
 typedef struct ctr_own_ids {
-    bool ever;    /* with those of the file that it is perhaps a copy of; set by the owner */
     uint8_t *ids; /* owned, one behind the other */
     size_t n, room;
     unsigned read_at; /* the version of the file; 0: not read */
@@ -649,9 +648,6 @@ typedef struct ctr_own_ids {
 /* Reads them, unless they are known. ctr_conflicts_close_own frees them. */
 int ctr_conflicts_read_own(ctr_own_ids *own, ctr_file *file);
 void ctr_conflicts_close_own(ctr_own_ids *own);
-
-/* Returns whether a cell has a count of mine that I have not: I was restored since. */
-bool ctr_conflicts_brings_own(const ctr_own_ids *own, const ctr_cell *mine, const ctr_cell *theirs);
 
 /* Opens for one merge: compares the witness of the source with that of the last merge, and records
  * it in counter_sources, which is created unless `objects` has it. */
@@ -814,7 +810,7 @@ typedef struct ctr_apply {
     sqlite3_value **keys;
     sqlite3_value *scoped;    /* owned: the scope of the last change, and what it says */
     ctr_scope scope;          /* owned; has entered the open table */
-    ctr_own_ids own, ever;    /* owned; `ever` has all that it has had */
+    ctr_own_ids own;          /* owned */
     ctr_packed left;          /* room for a cell */
     ctr_brought_list brought; /* owned: by changes that are not committed yet */
 } ctr_apply;

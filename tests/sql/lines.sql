@@ -119,16 +119,3 @@ SELECT counter_take(line) FROM body;
 SELECT * FROM v ORDER BY k;
 --= a|7
 --= b|2
-
--- # a-count-of-this-file-that-comes-back-after-a-restore-is-among-its-own-changes
-CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
-INSERT INTO v VALUES('x', 1);
-CREATE TEMP TABLE body AS SELECT json_object('format', 1, 'source', '00000000-0000-0000-0000-00000000000a', 'since', 0, 'upto', 9, 'changes', json_array(json_object('table', 'v', 'packed', hex(counter_key('new')), 'seq', 1, 'change',
-  hex(counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"00000000-0000-0000-0000-00000000000a","clock":1,"value":20},{"id":"' || counter_id() || '","clock":1099511627776,"value":7}]}}]}'))))) AS line;
-SELECT counter_fork() IS NOT NULL;
---= 1
-SELECT json_extract(counter_take(line), '$.changes') FROM body;
---= 1
-SELECT json_extract(value, '$.key'), json_extract(counter_change_json(c.change), '$.columns[0].cell.value') FROM counter_lines(0, 1), json_each(line, '$.changes'), counter_changes(0) AS c WHERE c.own = 1 AND counter_key_json(c.key) = json_extract(value, '$.key') ORDER BY 1;
---= ["new"]|7
---= ["x"]|1
