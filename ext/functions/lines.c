@@ -237,6 +237,13 @@ static void make_empty_line(lines_cursor *cursor, bool own, sqlite3_value *scope
     sqlite3_free(source);
 }
 
+/* The changes come from a table of our own, whose name a user of this one has not written. */
+static int lines_problem(lines_cursor *cursor, ctr_problem *problem)
+{
+    ctr_problem_leave_out(conn_of_lines(cursor), "counter_changes");
+    return ctr_arg_table_problem(cursor->base.pVtab, "counter_lines", problem);
+}
+
 static int lines_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_text, int argc,
                         sqlite3_value **argv)
 {
@@ -272,7 +279,7 @@ static int lines_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_te
     if (!any) cursor->rows = NULL;
     make_line(cursor);
     if (!any) make_empty_line(cursor, own != 0, scope);
-    return ctr_arg_table_problem(base->pVtab, "counter_lines", &problem);
+    return lines_problem(cursor, &problem);
 }
 
 static int lines_next(sqlite3_vtab_cursor *base)
@@ -282,7 +289,7 @@ static int lines_next(sqlite3_vtab_cursor *base)
     ctr_problem_begin(conn_of_lines(cursor), &problem);
     make_line(cursor);
     cursor->row++;
-    return ctr_arg_table_problem(base->pVtab, "counter_lines", &problem);
+    return lines_problem(cursor, &problem);
 }
 
 static int lines_eof(sqlite3_vtab_cursor *base)

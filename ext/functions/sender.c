@@ -105,30 +105,29 @@ static bool may_bring(const void *with, const uint8_t *id)
     return !ctr_sender_is_foreign(with, id);
 }
 
-/* Counts the shards of others in a cell. */
-static int64_t count_foreign(const ctr_sender *from, const ctr_cell *cell)
+static int64_t count_shards(const ctr_cell *cell)
 {
     int64_t n = 0;
     ctr_shard shard;
-    for (size_t at = 0; ctr_cell_next(cell, &at, &shard);)
-        n += ctr_sender_is_foreign(from, shard.id);
+    for (size_t at = 0; ctr_cell_next(cell, &at, &shard);) n++;
     return n;
 }
 
-/* Appends a column without shards of others. Returns false if nothing of it is left. */
+/* Appends a column without shards of others, and counts these. Returns false if nothing of it is left. */
 static bool put_rest(ctr_sender *from, ctr_told_column *told)
 {
     ctr_cell cell;
     const ctr_own_filter bringing = {may_bring, from};
-    bool counts = told->kind->stored && ctr_cell_open(&cell, told->state, told->size) == CTR_OK;
-    if (counts && count_foreign(from, &cell) > 0) {
+    if (told->kind->stored && ctr_cell_open(&cell, told->state, told->size) == CTR_OK) {
         from->cell.size = 0;
         uint8_t *out = ctr_pack_room(from->conn, &from->cell, cell.size + CTR_CELL_HEADER_MAX);
         if (!out) return false;
-        cell = ctr_cell_written(out, ctr_cell_own(&cell, &bringing, out));
-        if (ctr_cell_is_untouched(&cell)) return false;
-        told->state = cell.bytes;
-        told->size = cell.size;
+        ctr_cell rest = ctr_cell_written(out, ctr_cell_own(&cell, &bringing, out));
+        int64_t foreign = count_shards(&cell) - count_shards(&rest);
+        from->skipped += foreign;
+        if (foreign > 0 && ctr_cell_is_untouched(&rest)) return false;
+        if (foreign > 0) told->state = rest.bytes;
+        if (foreign > 0) told->size = rest.size;
     }
     size_t size = CTR_CHANGE_HEADER_MAX + told->name_size + told->size;
     uint8_t *out = ctr_pack_room(from->conn, &from->columns, size);
@@ -137,32 +136,19 @@ static bool put_rest(ctr_sender *from, ctr_told_column *told)
     return true;
 }
 
-/* Counts the shards of others in a whole row. */
-static int64_t count_foreign_in(const ctr_sender *from, ctr_change_view change)
-{
-    int64_t n = 0;
-    ctr_cell cell;
-    ctr_told_column told;
-    while (ctr_change_next(&change, &told))
-        if (told.kind->stored && ctr_cell_open(&cell, told.state, told.size) == CTR_OK)
-            n += count_foreign(from, &cell);
-    return n;
-}
-
 bool ctr_sender_leave_out(ctr_sender *from, ctr_span *change)
 {
     uint64_t n = 0;
+    int64_t skipped = from->skipped;
     ctr_change_view view;
     ctr_told_column told;
     const uint8_t *bytes = (const uint8_t *)change->text;
     if (ctr_rc(from->conn) != SQLITE_OK || ctr_change_open(&view, bytes, change->size) != CTR_OK ||
         view.what != CTR_TELLS_ROW)
         return true; /* what is wrong with it, the merge says */
-    int64_t foreign = count_foreign_in(from, view);
-    if (foreign == 0) return true;
-    from->skipped += foreign;
     from->columns.size = from->change.size = 0;
     while (ctr_change_next(&view, &told)) n += put_rest(from, &told);
+    if (from->skipped == skipped) return ctr_rc(from->conn) == SQLITE_OK;
     uint8_t *out =
         ctr_pack_room(from->conn, &from->change, CTR_CHANGE_HEADER_MAX + from->columns.size);
     if (!out || ctr_rc(from->conn) != SQLITE_OK || (n == 0 && !view.row.is)) return false;

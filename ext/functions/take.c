@@ -226,7 +226,7 @@ static void take_line(lines_taker *to, ctr_span line)
     note_way(to, &came);
 }
 
-/* Returns the number of lines, but none of a text without a line break within. */
+/* Returns the number of lines; a line break at the end begins none. */
 static int64_t count_lines(const char *text, size_t size)
 {
     int64_t n = 1;
