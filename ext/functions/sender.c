@@ -113,7 +113,8 @@ static int64_t count_shards(const ctr_cell *cell)
     return n;
 }
 
-/* Appends a column without shards of others, and counts these. Returns false if nothing of it is left. */
+/* Appends a column without shards of others, and counts these. Returns false if nothing of it is
+ * left. */
 static bool put_rest(ctr_sender *from, ctr_told_column *told)
 {
     ctr_cell cell;
