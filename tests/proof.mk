@@ -283,6 +283,7 @@ mutation:
 CLIENTS = 100
 
 test-fleet:
+	@tools/setup test
 	@tools/setup rest
 	@$(MAKE) --no-print-directory all
 	COUNTER_CLIENTS=$(CLIENTS) /usr/bin/python3 -m pytest -q -s -p no:cacheprovider tests/packages/test_python_fleet.py tests/fleet
