@@ -58,8 +58,10 @@ ARCHIVE = rcsD
 UUID = -luuid
 endif
 
-# For batches in folders: without it the command line says that it was built without.
-ZLIB := $(shell echo '\#include <zlib.h>' | $(CC) $(CPPFLAGS) -E -x c - >/dev/null 2>&1 && echo -DCOUNTER_HAS_ZLIB -lz)
+# Directories need zlib: without it they are refused by a sentence.
+ZLIB := $(shell echo '\#include <zlib.h>' | $(CC) $(CPPFLAGS) -E -x c - >/dev/null 2>&1 && echo -lz)
+CPPFLAGS += $(if $(ZLIB),-DCOUNTER_HAS_ZLIB)
+LIBS = $(UUID) $(ZLIB)
 
 # One line for each file that is made; all of the command with V=1, nothing with -s.
 TELL = @$(if $(findstring s,$(firstword -$(MAKEFLAGS))),:,printf '  %-5s %s\n')
@@ -108,7 +110,7 @@ build/so/counter.o build/static/counter.o: build/amalgamation/counter.c build/am
 
 $(LOADABLE): build/so/counter.o
 	$(TELL) LD $@
-	$(Q)$(CC) $(SHARED) $(LDFLAGS) $^ $(UUID) -o $@
+	$(Q)$(CC) $(SHARED) $(LDFLAGS) $^ $(LIBS) -o $@
 
 build/libcounter.a: build/static/counter.o
 	$(Q)rm -f $@
@@ -117,12 +119,12 @@ build/libcounter.a: build/static/counter.o
 
 build/counter-preload.so: ext/preload.c build/static/counter.o
 	$(TELL) LD $@
-	$(Q)$(ONE_FILE) $(SHARED) $(LDFLAGS) $^ -lsqlite3 $(UUID) -o $@
+	$(Q)$(ONE_FILE) $(SHARED) $(LDFLAGS) $^ -lsqlite3 $(LIBS) -o $@
 
 build/sqlite-counter: $(COMMAND) $(wildcard cli/*.h) build/gen/cli_statements.h include/counter.h build/libcounter.a
 	@mkdir -p $(@D)
 	$(TELL) LD $@
-	$(Q)$(ONE_FILE) $(LDFLAGS) $(filter %.c %.a,$^) -lsqlite3 $(UUID) $(ZLIB) -o $@
+	$(Q)$(ONE_FILE) $(LDFLAGS) $(filter %.c %.a,$^) -lsqlite3 $(LIBS) -o $@
 
 build/gen/statements.h: tools/embed.awk $(STATEMENTS)
 	@mkdir -p $(@D)
@@ -186,7 +188,7 @@ $(FAULT_TESTS) $(TABLE_TESTS): build/tests/%: tests/%.c $(SOURCES:%.c=build/sani
 	@mkdir -p $(@D)
 	$(TELL) LD $@
 	$(Q)gcc -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -MMD -MP -MF $@.d $(filter %.c %.o,$^) \
-		-lcmocka -lsqlite3 $(UUID) -o $@
+		-lcmocka -lsqlite3 $(LIBS) -o $@
 
 build/tests/fault/test_commit: tests/fault/disk.c tests/fault/countdown.c $(TEST_HEADERS)
 
@@ -194,14 +196,14 @@ RUNNER := tests/sql/run_process.c tests/sql/script.c tests/sql/stage.c tests/sql
 build/tests/run_process: $(RUNNER) $(TEST_HEADERS) $(SOURCES:%.c=build/sanitized/%.o)
 	@mkdir -p $(@D)
 	$(TELL) LD $@
-	$(Q)gcc $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(filter %.c %.o,$^) -lsqlite3 $(UUID) -o $@
+	$(Q)gcc $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(filter %.c %.o,$^) -lsqlite3 $(LIBS) -o $@
 
 FAULTS := run_faults course witness countdown allocations disk
 build/tests/run_faults: $(FAULTS:%=tests/fault/%.c) tests/sql/script.c tests/sql/stage.c tests/sql/system.c \
 		$(TEST_HEADERS) $(SOURCES:%.c=build/sanitized/%.o)
 	@mkdir -p $(@D)
 	$(TELL) LD $@
-	$(Q)gcc $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(filter %.c %.o,$^) -lsqlite3 $(UUID) -o $@
+	$(Q)gcc $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(filter %.c %.o,$^) -lsqlite3 $(LIBS) -o $@
 
 REPLAYS := $(patsubst tests/fuzz/fuzz_%.c,build/tests/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
 build/tests/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(TEST_HEADERS) \
@@ -209,7 +211,7 @@ build/tests/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(TEST_HEADERS) \
 	@mkdir -p $(@D)
 	$(TELL) CC $@
 	$(Q)gcc -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(filter %.c %.o,$^) \
-		-lsqlite3 $(UUID) -o $@
+		-lsqlite3 $(LIBS) -o $@
 
 # A VFS to be loaded by Python, so without sanitizers.
 build/tests/powercut.so: tests/fault/powercut.c
@@ -276,7 +278,7 @@ build/bench/bench build/bench/more build/bench/limits build/bench/peers: build/b
 		tests/bench/common.c build/libcounter.a
 	@mkdir -p $(@D)
 	$(TELL) LD $@
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(PEERS) -MMD -MP -MF $@.d $(filter %.c %.a,$^) -lsqlite3 $(UUID) \
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(PEERS) -MMD -MP -MF $@.d $(filter %.c %.a,$^) -lsqlite3 $(LIBS) \
 		$(PEER_LIBRARIES) -o $@
 
 bench:

@@ -213,6 +213,7 @@ int64_t cli_mark(cli_file *file, const char *source, const char *scope);
 /* ---- commands -------------------------------------------------------------------------------- */
 
 void cli_sync(cli *c, const cli_arguments *given);
+void cli_folder(cli *c, const cli_arguments *given);
 void cli_status(cli *c, const cli_arguments *given);
 void cli_track(cli *c, const cli_arguments *given);
 void cli_replicate(cli *c, const cli_arguments *given);

@@ -43,7 +43,7 @@ static void connect_to(cli_file *file, const char *name)
     }
     sqlite3_extended_result_codes(file->db, 1);
     sqlite3_busy_timeout(file->db, BUSY_SECONDS * 1000);
-    if (sqlite3_counter_init(file->db, &message, NULL) != SQLITE_OK)
+    if (sqlite3_counter_folders_init(file->db, &message, NULL) != SQLITE_OK)
         cli_fail(file->c, "%s: %s", file->path, message ? message : "out of memory");
     sqlite3_free(message);
     cli_progress_follow(file);

@@ -44,8 +44,9 @@ static const command COMMANDS[] = {
      "Fails if one file tracks a table that the other one lacks. With --create-tables that file\n"
      "gets a counter table instead, which can be read, and in whose place none can be tracked.\n"
      "\n"
-     "A directory, which a service such as Syncthing carries to other machines: writes what FILE "
-     "has\n"
+     "A directory, which sqlite-counter folder has made and a service such as Syncthing carries "
+     "to\n"
+     "other machines: writes what FILE has\n"
      "counted since the last sync, and takes what others have written. Prints a line for each "
      "file\n"
      "that gave or took something: 'gave' or 'took', its id, changes, and the number up to which\n"
@@ -61,6 +62,11 @@ static const command COMMANDS[] = {
      "\n"
      "With --scope '[\"store 7\"]' FILE takes only rows with these first values of the key.\n"
      "Warns if a tracked table does not take a row or a value, and of what status warns of.\n"},
+    {"folder", "DIRECTORY", 1, 1, 0, cli_folder, "makes a directory one that files sync with",
+     "Makes a directory, unless it is there, and puts the file .sqlite-counter into it, without "
+     "which\n"
+     "nothing reads or writes it: so nobody syncs with a wrong directory, or one that is not "
+     "mounted.\n"},
     {"status", "FILE [DIRECTORY]", 1, 2, 0, cli_status,
      "shows the identity of a file and what it holds",
      "Shows the identity of a file and what it holds. Each line begins with its kind: id, name,\n"

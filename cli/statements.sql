@@ -52,6 +52,12 @@ SELECT 1 FROM sqlite_master WHERE name = ?1 COLLATE NOCASE AND type = 'table';
 SELECT table_name, rows_read, rows_changed, conflicts, replace(note, ' in main', ' in ' || ?2)
   FROM counter_pull(?1, ?3);
 
+-- name: PUSH_INTO
+SELECT source, rows_read, upto, note FROM counter_push(?1);
+
+-- name: PULL_FROM
+SELECT source, rows_read, upto, note FROM counter_pull(?1, NULL, ?2);
+
 -- ---- status --------------------------------------------------------------------------------------
 
 -- A copy of a file with a name refuses to count as soon as it tries; only then that is stored.
@@ -80,6 +86,10 @@ SELECT state, table_name, column_name, row_key, shown, merged FROM counter_track
 -- name: COUNT_CONFLICTS
 SELECT count(*) FROM counter_conflicts;
 
+-- name: FOLDER
+SELECT path, source, strftime('%Y-%m-%d %H:%M:%S', written, 'unixepoch'), upto, mark FROM counter_folder(?1)
+ ORDER BY source IS NULL, path;
+
 -- ---- check ---------------------------------------------------------------------------------------
 
 -- name: NEXT_TABLE
@@ -105,9 +115,6 @@ SELECT counter_take(?1, ?2, ?3);
 -- What it has answered; nothing if there was no line.
 -- name: ANSWERED
 SELECT json_extract(?1, '$.changes'), key, value FROM json_each(?1, '$.marks');
-
--- name: CHECK_SCOPE
-SELECT counter_source(1, ?1);
 
 -- name: MARK
 SELECT counter_mark(?1, ?2);

@@ -156,7 +156,7 @@ static void sync_with_many(cli *c, const cli_arguments *given)
     cli_open(&file, c, given->word[0]);
     cli_need_write(&file);
     cli_need_tables(&file);
-    if (!is_url(other)) cli_folder_check(c, other);
+    if (!is_url(other)) cli_folder_check(&file, other);
     bool opened = !c->failed, goes_on = opened;
     if (given->watch) cli_watch_open(&watch);
     while (goes_on) {

@@ -19,7 +19,7 @@ static int (*const SHARING[])(sqlite3 *, ctr_conn *) = {
     ctr_admin_register,    ctr_track_register,       ctr_opening_register,
     ctr_keys_register,     ctr_warnings_register,    ctr_aggregates_register,
     ctr_update_register,   ctr_change_register,      ctr_lines_register,
-    ctr_take_register,
+    ctr_take_register,     ctr_folder_register,
 };
 
 static int register_all(sqlite3 *db, ctr_conn **lent)
@@ -105,10 +105,33 @@ static int start(sqlite3 *db, char **message, const struct sqlite3_api_routines 
     return rc;
 }
 
+/* SQL cannot make a pointer, so nobody else can call the function. */
+static int give_folders(sqlite3 *db, char **message)
+{
+    static char right[] = "";
+    sqlite3_stmt *row = NULL;
+    char *sql = ctr_run_sql(CTR_SQL_LINES_FOLDERS, &(ctr_slots){.schema = "main"});
+    int rc = sql ? sqlite3_prepare_v2(db, sql, -1, &row, NULL) : SQLITE_NOMEM;
+    sqlite3_free(sql);
+    if (rc == SQLITE_OK) rc = sqlite3_bind_pointer(row, 1, right, CTR_FOLDERS_RIGHT, NULL);
+    if (rc == SQLITE_OK) sqlite3_step(row);
+    if (row) rc = sqlite3_finalize(row);
+    if (rc != SQLITE_OK && message)
+        *message = sqlite3_mprintf("sqlite-counter: %s", sqlite3_errmsg(db));
+    return rc;
+}
+
 EXPORTED int sqlite3_counter_init(sqlite3 *db, char **message,
                                   const struct sqlite3_api_routines *api)
 {
     return start(db, message, api);
+}
+
+EXPORTED int sqlite3_counter_folders_init(sqlite3 *db, char **message,
+                                          const struct sqlite3_api_routines *api)
+{
+    int rc = start(db, message, api);
+    return rc == SQLITE_OK ? give_folders(db, message) : rc;
 }
 
 #ifndef SQLITE_CORE

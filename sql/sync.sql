@@ -98,6 +98,19 @@ SELECT CASE WHEN substr(change, 1, 1) = x'04' THEN 0 ELSE seq END, table_name, k
 SELECT CASE WHEN substr(change, 1, 1) = x'04' THEN 0 ELSE seq END, table_name, key_columns, key, change, seq, source, upto
   FROM counter_changes(:since) WHERE own = :own AND scope = :scope ORDER BY 1;
 
+-- name: LINES_OWN
+SELECT line, upto, changes FROM counter_lines(:since, 1);
+
+-- name: LINES_MARK
+SELECT counter_mark(:source, :scope);
+
+-- name: LINES_SETTLE
+SELECT counter_settle();
+
+-- Gives the right to use directories; :right is a pointer.
+-- name: LINES_FOLDERS
+SELECT counter_folders(?1);
+
 -- name: LINES_TAKE
 INSERT INTO counter_changes(table_name, key, change, seq, source, key_columns, scope, device)
 VALUES (:table, :key, :change, :seq, :source, :columns, :scope, :device);

@@ -24,7 +24,7 @@ build/matrix/%/sqlite3.o: build/matrix/%/sqlite3.c
 build/matrix/%/run_process: $(RUNNER) $(TEST_HEADERS) build/matrix/%/sqlite3.o \
 		$(SOURCES) $(HEADERS) build/gen/statements.h
 	$(TELL) CC $@
-	$(Q)$(ON_MATRIX) -DSQLITE_CORE $(filter %.c %.o,$^) $(UUID) -lm -ldl -lpthread -o $@
+	$(Q)$(ON_MATRIX) -DSQLITE_CORE $(filter %.c %.o,$^) $(LIBS) -lm -ldl -lpthread -o $@
 
 build/matrix/%/loaded: tests/sql/loaded.c build/matrix/%/sqlite3.o
 	$(TELL) CC $@
@@ -67,7 +67,7 @@ build/tests/model/test_model build/tests/model/test_rows: $(MODEL_HEADERS) build
 	@mkdir -p $(@D)
 	$(TELL) CC $@
 	$(Q)gcc -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(MODEL_WRAPS:%=-Wl,--wrap=%) $(filter %.c,$^) \
-		$(filter %.a,$^) -lcmocka -lsqlite3 $(UUID) -o $@
+		$(filter %.a,$^) -lcmocka -lsqlite3 $(LIBS) -o $@
 
 tests: build/tests/model/test_model build/tests/model/test_rows
 
@@ -87,7 +87,7 @@ build/tests/threads/test_threads: tests/threads/test_threads.c build/amalgamatio
 	@mkdir -p $(@D)
 	$(TELL) CC $@
 	$(Q)gcc -D_GNU_SOURCE -DSQLITE_CORE $(CPPFLAGS) $(CFLAGS) $(WATCH_THREADS) $(filter %.c,$^) \
-		-lcmocka -lsqlite3 $(UUID) -lpthread -o $@
+		-lcmocka -lsqlite3 $(LIBS) -lpthread -o $@
 
 tests: build/tests/threads/test_threads
 
@@ -97,7 +97,7 @@ $(eval $(call objects,walk,gcc,-DSQLITE_CORE -g -O0 -fno-inline -finstrument-fun
 
 build/walk/walk: tests/walk/walk.c $(SOURCES:%.c=build/walk/%.o)
 	$(TELL) CC $@
-	$(Q)gcc -D_GNU_SOURCE -g -no-pie -Wl,--wrap=sqlite3_prepare_v2,--wrap=sqlite3_step $^ -lsqlite3 $(UUID) -o $@
+	$(Q)gcc -D_GNU_SOURCE -g -no-pie -Wl,--wrap=sqlite3_prepare_v2,--wrap=sqlite3_step $^ -lsqlite3 $(LIBS) -o $@
 
 walk:
 	@tools/setup test
@@ -131,7 +131,7 @@ $(eval $(call objects,fuzz,clang,-DSQLITE_CORE -g -O1 -fsanitize=fuzzer-no-link,
 
 build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard tests/fuzz/*.h) $(SOURCES:%.c=build/fuzz/%.o)
 	$(TELL) CC $@
-	$(Q)clang -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(FUZZER) $(filter %.c %.o,$^) -lsqlite3 $(UUID) -o $@
+	$(Q)clang -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(FUZZER) $(filter %.c %.o,$^) -lsqlite3 $(LIBS) -o $@
 
 fuzz:
 	@tools/setup fuzz
@@ -162,12 +162,12 @@ CRASH_TESTS := $(CRASH:%=tests/fault/%.c) $(TEST_HEADERS)
 build/tests/run_crashes: $(CRASH_TESTS) $(SOURCES:%.c=build/sanitized/%.o)
 	@mkdir -p $(@D)
 	$(TELL) CC $@
-	$(Q)gcc -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(filter %.c %.o,$^) -lsqlite3 $(UUID) -o $@
+	$(Q)gcc -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(filter %.c %.o,$^) -lsqlite3 $(LIBS) -o $@
 
 build/crash/run_crashes: $(CRASH_TESTS) build/libcounter.a
 	@mkdir -p $(@D)
 	$(TELL) CC $@
-	$(Q)$(CC) -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(filter %.c %.a,$^) -lsqlite3 $(UUID) -o $@
+	$(Q)$(CC) -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(filter %.c %.a,$^) -lsqlite3 $(LIBS) -o $@
 
 tests: build/tests/run_crashes
 
@@ -222,7 +222,7 @@ build/plain/run_faults: $(FAULTS:%=tests/fault/%.c) tests/sql/script.c tests/sql
 		$(TEST_HEADERS) $(HEADERS) build/gen/statements.h
 	@mkdir -p $(@D)
 	$(TELL) CC $@
-	$(Q)gcc $(CPPFLAGS) $(CFLAGS) -O1 -DSQLITE_CORE $(filter %.c,$^) -lsqlite3 $(UUID) -o $@
+	$(Q)gcc $(CPPFLAGS) $(CFLAGS) -O1 -DSQLITE_CORE $(filter %.c,$^) -lsqlite3 $(LIBS) -o $@
 
 .PHONY: faults
 
@@ -252,7 +252,7 @@ coverage:
 	mkdir -p build/coverage
 	cp -r Makefile README.md examples ext cli include third_party sql tests tools build/coverage
 	@$(MAKE) -s -C build/coverage SANITIZE='-O0 --coverage' $(MEASURED) build/tests/powercut.so
-	@cd build/coverage && gcc $(SHARED) --coverage $(SOURCES:%.c=build/sanitized/%.o) -lsqlite3 $(UUID) -o $(LOADABLE)
+	@cd build/coverage && gcc $(SHARED) --coverage $(SOURCES:%.c=build/sanitized/%.o) -lsqlite3 $(LIBS) -o $(LOADABLE)
 	@cd build/coverage && tests/coverage
 
 .PHONY: coverage

@@ -166,13 +166,14 @@ struct ctr_conn {
     void (*close_brought)(void *brought);
 
     ctr_kept *kept, schema, join;
-    int witnesses;       /* the number of the last counter_witness */
-    bool is_memory;      /* main used the VFS "memdb" when the last transaction was joined */
-    bool witness_used;   /* a statement was prepared on it, and may be finalized since */
-    bool has_statements; /* counter_statements exists */
-    bool joined;         /* counter_witness is in a transaction */
-    int told;            /* the number of tables that SQLite calls in this transaction */
-    bool busy;           /* with an identity; a trigger on its table must not use it again */
+    int witnesses;        /* the number of the last counter_witness */
+    bool is_memory;       /* main used the VFS "memdb" when the last transaction was joined */
+    bool witness_used;    /* a statement was prepared on it, and may be finalized since */
+    bool has_statements;  /* counter_statements exists */
+    bool joined;          /* counter_witness is in a transaction */
+    int told;             /* the number of tables that SQLite calls in this transaction */
+    bool busy;            /* with an identity; a trigger on its table must not use it again */
+    bool may_use_folders; /* a right that its program has given it: functions/folder.c */
 
     struct ctr_opening *opening; /* of the running counter_track: table/openings.c; or NULL */
     bool row_cells;    /* counter_replicate is making a counter table: its rows have row cells */

@@ -573,6 +573,55 @@ int ctr_os_sync_read(const char *path);
 /* Returns milliseconds since 1970. */
 int64_t ctr_os_now(void);
 
+/* ==== folder.c: directories that several machines see ========================================= */
+
+#if defined(COUNTER_HAS_ZLIB)
+
+/* A directory that is held open: whoever puts a link in its place meanwhile leads nothing astray.
+ * The functions return 0 or an errno. */
+typedef struct ctr_folder {
+    char *path; /* owned; NULL: it is closed */
+    int fd;     /* -1: it is not open */
+} ctr_folder;
+
+typedef struct ctr_folder_entry {
+    const char *name; /* borrowed */
+    enum { CTR_FOLDER_FILE, CTR_FOLDER_FOLDER, CTR_FOLDER_LINK, CTR_FOLDER_OTHER } kind;
+    int64_t size;
+    int64_t written; /* seconds since 1970 */
+} ctr_folder_entry;
+
+/* Open a directory by its path, which may be a link, or one within it, which may not: ELOOP or
+ * ENOTDIR. The caller closes it, also after a failure: then it has its path. */
+int ctr_folder_open(ctr_folder *opened, const char *path);
+int ctr_folder_open_in(ctr_folder *opened, const ctr_folder *in, const char *name);
+void ctr_folder_close(ctr_folder *opened);
+
+/* Looks at one entry, or calls `visit` for each in any order, as long as it returns true. */
+int ctr_folder_look(const ctr_folder *in, const char *name, ctr_folder_entry *seen);
+int ctr_folder_list(const ctr_folder *of, bool (*visit)(void *with, const ctr_folder_entry *entry),
+                    void *with);
+
+/* Makes a directory unless there is something of this name. */
+int ctr_folder_make(const ctr_folder *in, const char *name);
+int ctr_folder_may_write(const ctr_folder *in);
+
+/* Create a file that is not there, or open a regular one to be read: EINVAL if it is something
+ * else. The caller closes the descriptor; ctr_folder_finish makes it durable before. */
+int ctr_folder_create(const ctr_folder *in, const char *name, int *fd);
+int ctr_folder_read(const ctr_folder *in, const char *name, int *fd);
+int ctr_folder_finish(int fd);
+
+/* Renames a file durably, in place of another one. */
+int ctr_folder_rename(const ctr_folder *in, const char *from, const char *to);
+void ctr_folder_remove(const ctr_folder *in, const char *name); /* if it can */
+
+#else
+
+typedef struct ctr_folder ctr_folder; /* there is none without zlib */
+
+#endif
+
 /* =================================================================================================
  * Only files of this folder use what follows.
  */

@@ -7,15 +7,17 @@
  *     SELECT * FROM counter_pull('phone', 'full');    everything, not only changes
  *     SELECT * FROM counter_pull('phone', 'create tables');
  *         a table that phone tracks becomes a counter table here; 'full, create tables' means both
+ *     SELECT * FROM counter_pull('/shared', NULL, '["store 7"]');    a directory, and a scope
  *
  * 'phone' is an attached database, or the path of a file, which is opened by its own connection,
- * outside the caller's transaction.
+ * outside the caller's transaction, or that of a directory: functions/folder.c.
  *
  * One row for each counter table: table_name, rows_read, rows_changed, conflicts, and a note of
  * where the table was created, why it was passed over (merge/merge.h), how many of its rows wait or
  * differ, and what functions/status.c warns of, in each file. All work is done before the first row
  * is returned. On an error nothing has changed, with one exception, which the error reports: a sync
- * by path whose second COMMIT fails. */
+ * by path whose second COMMIT fails. A directory has one row for each device: there table_name is
+ * NULL, and the row tells the source, and the number up to which its changes are. */
 #include "functions/functions.h"
 
 #include <string.h>
@@ -58,23 +60,34 @@ static int refuse_main(ctr_conn *conn)
     return ctr_problem_set(conn, SQLITE_ERROR, "main cannot be merged with itself");
 }
 
-/* A path must not be a way around a connection that writes nothing: the connection of our own
- * would write it all the same. Of a read-only main nobody can tell whether its connection may
- * write others, but ATTACH can. */
-static void check_may_write(const exchange *x)
+/* Returns whether the host lets attached files be created and written, as SQLite 3.49 asks. */
+static bool may_write_attached(sqlite3 *db)
 {
-    ctr_conn *conn = x->main.conn;
+    enum { ENABLE_ATTACH_CREATE = 1020, ENABLE_ATTACH_WRITE = 1021 }; /* as in sqlite3.h */
+    int creates = 1, writes = 1;
+    sqlite3_db_config(db, ENABLE_ATTACH_CREATE, -1, &creates);
+    sqlite3_db_config(db, ENABLE_ATTACH_WRITE, -1, &writes);
+    return creates && writes;
+}
+
+/* A path must not be a way around a connection that writes nothing. Of a read-only main nobody can
+ * tell whether its connection may write others, but ATTACH can. */
+void ctr_exchange_check_may_write(ctr_conn *conn, const char *path, const char *advice)
+{
     sqlite3 *host = conn->db;
     ctr_run run = ctr_run_on(conn, "main", NULL);
     if (ctr_run_number(&run, CTR_SQL_SYNC_QUERY_ONLY) != 0)
         ctr_problem_set(conn, SQLITE_READONLY,
-                        "%Q cannot be written: PRAGMA query_only of this connection is on",
-                        x->peer);
+                        "%Q cannot be written: PRAGMA query_only of this connection is on", path);
+    else if (ctr_rc(conn) == SQLITE_OK && !may_write_attached(host))
+        ctr_problem_set(conn, SQLITE_READONLY,
+                        "%Q cannot be written: this connection must not create or write attached "
+                        "files (SQLITE_DBCONFIG_ENABLE_ATTACH_CREATE, _WRITE)",
+                        path);
     else if (ctr_rc(conn) == SQLITE_OK && sqlite3_db_readonly(host, "main") == 1)
         ctr_problem_set(conn, SQLITE_READONLY,
-                        "%Q cannot be written by its path, because main is read-only here: ATTACH "
-                        "it, and name the attached database",
-                        x->peer);
+                        "%Q cannot be written by its path, because main is read-only here%s", path,
+                        advice);
 }
 
 static void open_taker(exchange *x)
@@ -86,7 +99,9 @@ static void open_taker(exchange *x)
                         "a path is written by its own connection, outside this transaction: "
                         "ATTACH %Q, or COMMIT first",
                         x->peer);
-    if (ctr_rc(x->main.conn) == SQLITE_OK) check_may_write(x);
+    if (ctr_rc(x->main.conn) == SQLITE_OK)
+        ctr_exchange_check_may_write(x->main.conn, x->peer,
+                                     ": ATTACH it, and name the attached database");
     if (ctr_rc(x->main.conn) != SQLITE_OK) return;
     *other = (taker){.schema = "main", .own = true};
     if (ctr_source_open_to_write(&other->db, x->main.conn, x->peer)) return;
@@ -314,6 +329,8 @@ static void fill_answer(ctr_answer *answer, const exchange *x, const ctr_report 
         ctr_answer_integer(answer, row->changed);
         ctr_answer_integer(answer, row->conflicts);
         ctr_answer_text(answer, note);
+        ctr_answer_text(answer, NULL);
+        ctr_answer_text(answer, NULL);
         sqlite3_free(note);
     }
 }
@@ -400,6 +417,24 @@ static int take_how(ctr_conn *conn, const char *text)
     return how;
 }
 
+static void exchange_with_folder(ctr_answer *answer, const exchange *x, sqlite3_value *scope)
+{
+    if (x->how)
+        ctr_problem_set(answer->conn, SQLITE_ERROR,
+                        "the second argument is for a file, and %Q is a directory", x->peer);
+    else if (scope && !x->way->takes)
+        ctr_problem_set(answer->conn, SQLITE_ERROR,
+                        "a scope is of what is taken, and a push takes nothing");
+    else
+        ctr_folder_exchange(answer, x->peer, x->way->takes, x->way->gives, scope);
+}
+
+/* Returns an argument, or NULL for one that is NULL or missing. */
+static sqlite3_value *given(sqlite3_value *value)
+{
+    return value && sqlite3_value_type(value) != SQLITE_NULL ? value : NULL;
+}
+
 static void report_exchange(ctr_answer *answer, sqlite3_value **args)
 {
     sqlite3 *db = answer->conn->db;
@@ -407,22 +442,29 @@ static void report_exchange(ctr_answer *answer, sqlite3_value **args)
     exchange x = {.way = directions};
     while (strcmp(x.way->function, answer->kind->name) != 0) x.way++;
     x.peer = ctr_answer_arg(answer->conn, args[0], "the argument", NULL);
-    const char *how = ctr_answer_arg(answer->conn, args[1], "the second argument", "");
-    if (how) x.how = take_how(answer->conn, how);
+    sqlite3_value *how_value = given(args[1]), *scope = given(args[2]);
+    const char *how = ctr_answer_arg(conn, how_value, "the second argument", "");
+    if (how) x.how = take_how(conn, how);
+    if (ctr_rc(conn) == SQLITE_OK && ctr_folder_is_peer(conn, x.peer)) {
+        exchange_with_folder(answer, &x, scope);
+        return;
+    }
+    if (ctr_rc(conn) == SQLITE_OK && scope)
+        ctr_problem_set(conn, SQLITE_ERROR, "a scope is for a directory, and %Q is none", x.peer);
     x.alone = sqlite3_get_autocommit(db);
     x.main = (taker){.conn = conn, .schema = "main"};
     x.other = (taker){.conn = conn, .schema = x.peer};
     if (ctr_rc(answer->conn) == SQLITE_OK) run_exchange(&x, answer);
 }
 
-#define EXCHANGE(function)                                                                \
-    {                                                                                     \
-        .name = function,                                                                 \
-        .columns = "table_name TEXT, rows_read INTEGER, rows_changed INTEGER, "           \
-                   "conflicts INTEGER, note TEXT",                                        \
-        .args = "peer HIDDEN, how HIDDEN", .n_needed = 1,                                 \
-        .usage = "one argument is needed, an attached database or a file", .works = true, \
-        .fill = report_exchange                                                           \
+#define EXCHANGE(function)                                                              \
+    {                                                                                   \
+        .name = function,                                                               \
+        .columns = "table_name TEXT, rows_read INTEGER, rows_changed INTEGER, "         \
+                   "conflicts INTEGER, note TEXT, source TEXT, upto INTEGER",           \
+        .args = "peer HIDDEN, how HIDDEN, scope HIDDEN", .n_needed = 1,                 \
+        .usage = "one argument is needed, an attached database, a file or a directory", \
+        .works = true, .fill = report_exchange                                          \
     }
 
 int ctr_exchange_register(sqlite3 *db, ctr_conn *conn)
@@ -536,7 +578,7 @@ static bool take_source(sqlite3_context *ctx, const char *function, int argc, sq
     return taken;
 }
 
-static bool check_tables(ctr_conn *conn)
+bool ctr_exchange_check_tables(ctr_conn *conn)
 {
     ctr_catalog catalog = {0};
     ctr_file *file = ctr_file_of(conn, "main");
@@ -556,7 +598,7 @@ static void fn_mark(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     ctr_problem problem;
     ctr_problem_begin(sqlite3_user_data(ctx), &problem);
     int64_t mark = 0;
-    if (check_tables(sqlite3_user_data(ctx)))
+    if (ctr_exchange_check_tables(sqlite3_user_data(ctx)))
         mark = ctr_marks_of_feed(sqlite3_user_data(ctx), &named.source);
     if (ctr_arg_problem(ctx, NAME, &problem)) sqlite3_result_int64(ctx, mark);
     ctr_scope_close(&named.scope);
@@ -636,7 +678,7 @@ static int64_t see(ctr_conn *conn, const ctr_marks_source *source, int64_t since
 {
     int64_t mark = 0;
     ctr_session session = {0};
-    if (check_tables(conn) && ctr_session_begin(&session, conn, false) == SQLITE_OK) {
+    if (ctr_exchange_check_tables(conn) && ctr_session_begin(&session, conn, false) == SQLITE_OK) {
         ctr_session_lock(&session, "main");
         ctr_exchange_show_apart(conn);
         mark = raise_mark(conn, source, since, upto);

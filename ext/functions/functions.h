@@ -30,6 +30,7 @@ int ctr_admin_register(sqlite3 *db, ctr_conn *conn);      /* counter_init, ..., 
 int ctr_exchange_register(sqlite3 *db, ctr_conn *conn);   /* counter_pull, _push, _sync */
 int ctr_contents_register(sqlite3 *db, ctr_conn *conn);   /* digests, floors, cells, sizes */
 int ctr_status_register(sqlite3 *db, ctr_conn *conn);     /* counter_cluster_status, _stats, ... */
+int ctr_folder_register(sqlite3 *db, ctr_conn *conn);     /* counter_folder, counter_folders */
 int ctr_track_register(sqlite3 *db, ctr_conn *conn);      /* counter_track, _replicate, _untrack */
 int ctr_opening_register(sqlite3 *db, ctr_conn *conn);    /* counter_opening */
 int ctr_warnings_register(sqlite3 *db, ctr_conn *conn);   /* counter_warnings, _reset */
@@ -169,11 +170,106 @@ bool ctr_sender_is_foreign_source(const ctr_sender *from, const char *source);
  * if nothing is left of it. */
 bool ctr_sender_leave_out(ctr_sender *from, ctr_span *change);
 
+/* ==== take.c ================================================================================== */
+
+/* Takes lines, all of them or, after an error, none:
+ *
+ *     ctr_taker to = {.conn = conn, .only = source};
+ *     ctr_taker_begin(&to, NULL);
+ *     ctr_taker_line(&to, line);      for each
+ *     ctr_taker_end(&to);             merges and commits, or rolls back
+ *     ctr_taker_close(&to); */
+typedef struct ctr_taker {
+    ctr_conn *conn;
+    const char *only;     /* borrowed: the source of all lines; NULL: any */
+    sqlite3_value *scope; /* borrowed; NULL: everything is taken */
+    ctr_sender *sender;   /* borrowed; NULL: whoever runs this file gives them */
+    int64_t came;         /* changes that came */
+    int64_t changes;      /* changes that were merged */
+    int64_t refused;      /* shards of the own ids of main; set at the end */
+
+    /* How far a source has come. Of one that is held, the mark stays, because something of it was
+     * refused. */
+    struct ctr_taken {
+        char *name; /* owned */
+        int64_t since, upto, mark;
+        bool held;
+    } * sources; /* owned: n ways, of n_names sources */
+    size_t n, room, n_names;
+
+    /* Private. */
+    ctr_session session;
+    sqlite3_stmt *take;     /* owned */
+    ctr_packed bytes;       /* owned: room for what hexadecimal digits say */
+    int64_t refused_before; /* the figure of the connection */
+    sqlite3_int64 inserted; /* the last row id of the host */
+} ctr_taker;
+
+/* `digest` is that of the token with which the lines come, or NULL. */
+void ctr_taker_begin(ctr_taker *to, const char *digest);
+void ctr_taker_line(ctr_taker *to, ctr_span line);
+void ctr_taker_end(ctr_taker *to);
+void ctr_taker_close(ctr_taker *to);
+
+/* ==== gzip.c ================================================================================== */
+
+/* A compressed file of lines in a directory, whole or not there: its last line tells how many there
+ * are, and their digest (docs/batches.md). */
+typedef struct ctr_gzip {
+    ctr_conn *conn;
+    const ctr_folder *folder; /* borrowed, as is the name */
+    const char *name;
+    char *line;   /* owned: the line that was read */
+    bool damaged; /* it is not what a writer has left */
+
+    /* Private. */
+    void *gz; /* owned: a gzFile */
+    int fd;   /* owned: that it is written to */
+    size_t room;
+    int64_t n;                   /* lines */
+    uint8_t digest[CTR_ID_SIZE]; /* of them */
+    bool whole;                  /* the last line was read */
+} ctr_gzip;
+
+/* Create a file, put lines into it, and make it durable with its last line. The end is called after
+ * an error, too, and leaves a file that is not whole: the caller removes it. */
+void ctr_gzip_create(ctr_gzip *file, ctr_conn *conn, const ctr_folder *folder, const char *name);
+void ctr_gzip_put(ctr_gzip *file, const char *line, size_t size);
+void ctr_gzip_finish(ctr_gzip *file);
+
+/* Opens a file to be read. Returns false, without an error, if it is gone. The caller closes it in
+ * any case. */
+bool ctr_gzip_open(ctr_gzip *file, ctr_conn *conn, const ctr_folder *folder, const char *name);
+
+/* Reads the next line. Returns false behind the last one, and after an error: fails if the file is
+ * cut short or damaged. */
+bool ctr_gzip_next(ctr_gzip *file, size_t *size);
+void ctr_gzip_close(ctr_gzip *file);
+
+/* ==== folder.c ================================================================================ */
+
+#define CTR_FOLDERS_RIGHT "sqlite-counter folders" /* the type of the pointer that gives it */
+
+/* Returns whether the peer of a counter_sync is a directory, which is not an attached database. */
+bool ctr_folder_is_peer(ctr_conn *conn, const char *peer);
+
+/* Gives a directory what main has counted, or takes what is new there, or both; of a scope unless
+ * that is NULL. Appends a row for each device. */
+void ctr_folder_exchange(ctr_answer *answer, const char *directory, bool takes, bool gives,
+                         sqlite3_value *scope);
+
 /* ==== exchange.c ============================================================================== */
 
 /* Returns the name of what main has to give, of a scope unless that is NULL; NULL: it has no
  * identity, or an error. The caller frees it with sqlite3_free. */
 char *ctr_exchange_source(ctr_conn *conn, bool own, sqlite3_value *scope);
+
+/* Fails unless main has counter tables. */
+bool ctr_exchange_check_tables(ctr_conn *conn);
+
+/* Fails if this connection must not write what is at a path, which is no attached database.
+ * `advice` ends a sentence about a read-only main. */
+void ctr_exchange_check_may_write(ctr_conn *conn, const char *path, const char *advice);
 
 /* Within a session that has locked main: tries rows that are apart again; raises the mark of a
  * source, the checked name of a file, of a scope unless that is NULL, from `since` to `upto`, and

@@ -13,26 +13,6 @@
 /* What one call may bring; the first two bound a body that came with a token. */
 enum { TAKEN_LINES_MOST = 40000, TAKEN_CHANGES_MOST = 100000, TAKEN_SOURCES_MOST = 1000 };
 
-/* How far a source has come. Of one that is held, the mark stays: something of it was refused. */
-typedef struct taken_source {
-    char *name; /* owned */
-    int64_t since, upto, mark;
-    bool held;
-} taken_source;
-
-typedef struct lines_taker {
-    ctr_conn *conn;
-    const char *only;      /* borrowed: the source of all lines; NULL: any */
-    sqlite3_value *scope;  /* borrowed; NULL: everything is taken */
-    ctr_sender *sender;    /* borrowed; NULL: whoever runs this file gives them */
-    sqlite3_stmt *take;    /* owned */
-    ctr_packed bytes;      /* owned: room for what hexadecimal digits say */
-    taken_source *sources; /* owned: n ways, of n_names sources */
-    size_t n, room, n_names;
-    int64_t came, changes; /* that came; that were merged */
-    int64_t refused;       /* shards of the own ids of main */
-} lines_taker;
-
 /* ---- members --------------------------------------------------------------------------------- */
 
 /* Returns the text that a member says, in the arena; NULL, with an error, if it is none. */
@@ -82,7 +62,7 @@ static void find_members(ctr_conn *conn, ctr_span object, const char *const *nam
 }
 
 /* Appends what the digits say. Returns how many bytes that is. */
-static size_t member_bytes(lines_taker *to, const char *name, ctr_span value)
+static size_t member_bytes(ctr_taker *to, const char *name, ctr_span value)
 {
     ctr_conn *conn = to->conn;
     size_t n = value.text && value.size >= 2 ? (value.size - 2) / 2 : 0;
@@ -96,7 +76,7 @@ static size_t member_bytes(lines_taker *to, const char *name, ctr_span value)
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-static void count_came(lines_taker *to)
+static void count_came(ctr_taker *to)
 {
     if (++to->came > TAKEN_CHANGES_MOST && to->sender)
         ctr_problem_set(to->conn, SQLITE_TOOBIG,
@@ -104,7 +84,7 @@ static void count_came(lines_taker *to)
                         TAKEN_CHANGES_MOST);
 }
 
-static void take_one_change(lines_taker *to, const char *source, ctr_span object)
+static void take_one_change(ctr_taker *to, const char *source, ctr_span object)
 {
     enum { TABLE, COLUMNS, PACKED, CHANGE, SEQ, N };
     static const char *const KNOWN[] = {"table", "key_columns", "packed", "change", "seq", NULL};
@@ -145,9 +125,9 @@ static void take_one_change(lines_taker *to, const char *source, ctr_span object
 /* ---- how far sources have come --------------------------------------------------------------- */
 
 /* Notes that a source came from `since` to `upto`; lines that follow each other are one way. */
-static void note_way(lines_taker *to, const taken_source *came)
+static void note_way(ctr_taker *to, const struct ctr_taken *came)
 {
-    taken_source *found = NULL;
+    struct ctr_taken *found = NULL;
     bool held = came->held;
     for (size_t i = to->n; i-- > 0 && !found;)
         if (strcmp(to->sources[i].name, came->name) == 0) found = &to->sources[i];
@@ -160,7 +140,7 @@ static void note_way(lines_taker *to, const taken_source *came)
         ctr_problem_set(to->conn, SQLITE_TOOBIG,
                         "there are more than %d sources, the limit: send them in several parts",
                         TAKEN_SOURCES_MOST);
-    taken_source *sources =
+    struct ctr_taken *sources =
         ctr_rc(to->conn) == SQLITE_OK
             ? ctr_array_room(to->conn, to->sources, &to->room, to->n + 1, sizeof *sources)
             : NULL;
@@ -174,13 +154,13 @@ static void note_way(lines_taker *to, const taken_source *came)
 
 /* Returns whether the mark of a source stays, after `refused` shards before its line: nobody says
  * for the device of another token what has come of it, and what was refused comes again. */
-static bool is_held(const lines_taker *to, const char *source, int64_t refused)
+static bool is_held(const ctr_taker *to, const char *source, int64_t refused)
 {
     return to->sender &&
            (to->conn->stats.refused != refused || ctr_sender_is_foreign_source(to->sender, source));
 }
 
-static void take_line(lines_taker *to, ctr_span line)
+static void take_line(ctr_taker *to, ctr_span line)
 {
     enum { FORMAT, SOURCE, SINCE, UPTO, CHANGES, N };
     static const char *const KNOWN[] = {"format", "source", "since", "upto", "changes", NULL};
@@ -221,9 +201,16 @@ static void take_line(lines_taker *to, ctr_span line)
         ctr_text_release(conn, mark);
     }
     if (ctr_rc(conn) != SQLITE_OK) return;
-    const taken_source came = {
+    const struct ctr_taken came = {
         .name = (char *)source, .since = since, .upto = upto, .held = is_held(to, source, refused)};
     note_way(to, &came);
+}
+
+void ctr_taker_line(ctr_taker *to, ctr_span line)
+{
+    ctr_text *mark = ctr_text_mark(to->conn);
+    if (ctr_rc(to->conn) == SQLITE_OK) take_line(to, line);
+    ctr_text_release(to->conn, mark);
 }
 
 /* Returns the number of lines; a line break at the end begins none. */
@@ -241,62 +228,72 @@ static bool has_nothing(const char *text, const char *end)
     return text == end;
 }
 
-static void take_lines(lines_taker *to, const char *text, size_t size)
+static void take_lines(ctr_taker *to, const char *text, size_t size)
 {
     ctr_conn *conn = to->conn;
     const char *end = text + size;
     int64_t lines = count_lines(text, size);
-    ctr_run run = ctr_run_on(conn, "main", NULL);
     if (lines > TAKEN_LINES_MOST && to->sender)
         ctr_problem_set(conn, SQLITE_TOOBIG,
                         "there are %lld lines, and %d are the limit: send them in several parts",
                         (long long)lines, TAKEN_LINES_MOST);
-    to->take = ctr_run_prepare(&run, CTR_SQL_LINES_TAKE);
     for (int64_t n = 1; text < end && ctr_rc(conn) == SQLITE_OK; n++) {
         const char *next = memchr(text, '\n', (size_t)(end - text));
         const char *behind = next ? next : end;
-        ctr_text *mark = ctr_text_mark(conn);
-        if (!has_nothing(text, behind)) take_line(to, (ctr_span){text, (size_t)(behind - text)});
+        if (!has_nothing(text, behind))
+            ctr_taker_line(to, (ctr_span){text, (size_t)(behind - text)});
         if (ctr_rc(conn) != SQLITE_OK && lines > 1)
             ctr_problem_where(conn, "line %lld", (long long)n);
-        ctr_text_release(conn, mark);
         text = next ? next + 1 : end;
     }
-    sqlite3_finalize(to->take);
-    sqlite3_free(to->bytes.bytes);
 }
 
-static void raise_marks(lines_taker *to)
+static void raise_marks(ctr_taker *to)
 {
     for (size_t i = 0; i < to->n && ctr_rc(to->conn) == SQLITE_OK; i++) {
-        taken_source *source = &to->sources[i];
+        struct ctr_taken *source = &to->sources[i];
         source->mark = ctr_exchange_raise(to->conn, source->name, to->scope, source->since,
                                           source->held ? source->since : source->upto);
     }
 }
 
-/* `digest` is that of the token with which the lines came, or NULL. */
-static void take_in_session(lines_taker *to, const char *digest, const char *text, size_t size)
+void ctr_taker_begin(ctr_taker *to, const char *digest)
 {
     ctr_conn *conn = to->conn;
-    ctr_session session = {0};
-    const int64_t refused = conn->stats.refused;
-    sqlite3_int64 inserted = sqlite3_last_insert_rowid(conn->db);
-    if (ctr_session_begin(&session, conn, true) == SQLITE_OK) {
-        ctr_session_lock(&session, "main");
-        if (!digest || ctr_sender_open(to->sender, conn, digest) == SQLITE_OK)
-            take_lines(to, text, size);
-        ctr_exchange_show_apart(conn);
-        raise_marks(to);
-    }
-    ctr_session_end(&session);
-    to->refused = conn->stats.refused - refused;
-    sqlite3_set_last_insert_rowid(conn->db, inserted);
+    ctr_run run = ctr_run_on(conn, "main", NULL);
+    to->refused_before = conn->stats.refused;
+    to->inserted = sqlite3_last_insert_rowid(conn->db);
+    if (ctr_session_begin(&to->session, conn, true) != SQLITE_OK) return;
+    ctr_session_lock(&to->session, "main");
+    if (digest) ctr_sender_open(to->sender, conn, digest);
+    to->take = ctr_run_prepare(&run, CTR_SQL_LINES_TAKE);
+}
+
+void ctr_taker_end(ctr_taker *to)
+{
+    ctr_conn *conn = to->conn;
+    sqlite3_finalize(to->take);
+    to->take = NULL;
+    if (ctr_rc(conn) == SQLITE_OK) ctr_exchange_show_apart(conn);
+    raise_marks(to);
+    ctr_session_end(&to->session);
+    to->refused = conn->stats.refused - to->refused_before;
+    sqlite3_set_last_insert_rowid(conn->db, to->inserted);
+}
+
+void ctr_taker_close(ctr_taker *to)
+{
+    for (size_t i = 0; i < to->n; i++) sqlite3_free(to->sources[i].name);
+    sqlite3_free(to->sources);
+    sqlite3_free(to->bytes.bytes);
+    to->sources = NULL;
+    to->bytes.bytes = NULL;
+    to->n = 0;
 }
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-static void append_marks(const lines_taker *to, sqlite3_str *out)
+static void append_marks(const ctr_taker *to, sqlite3_str *out)
 {
     const char *comma = "";
     for (size_t i = 0; i < to->n; i++) {
@@ -325,7 +322,7 @@ static void append_warnings_json(ctr_conn *conn, sqlite3_str *out)
 }
 
 /* The warnings of this file are not for who has a token. */
-static void append_refused(const lines_taker *to, sqlite3_str *out)
+static void append_refused(const ctr_taker *to, sqlite3_str *out)
 {
     const char *what =
         to->refused == 0
@@ -341,7 +338,7 @@ static void append_refused(const lines_taker *to, sqlite3_str *out)
     if (what) ctr_lines_append_text(out, what);
 }
 
-static void append_answer(const lines_taker *to, sqlite3_str *out)
+static void append_answer(const ctr_taker *to, sqlite3_str *out)
 {
     sqlite3_str_appendf(out, "{\"changes\":%lld,\"skipped\":%lld,\"marks\":{",
                         (long long)to->changes, to->sender ? (long long)to->sender->skipped : 0LL);
@@ -354,7 +351,7 @@ static void append_answer(const lines_taker *to, sqlite3_str *out)
     sqlite3_str_appendall(out, "]}");
 }
 
-static void take_value(sqlite3_context *ctx, const char *function, lines_taker *to,
+static void take_value(sqlite3_context *ctx, const char *function, ctr_taker *to,
                        const char *digest, sqlite3_value *lines)
 {
     ctr_problem problem;
@@ -371,21 +368,22 @@ static void take_value(sqlite3_context *ctx, const char *function, lines_taker *
         return;
     }
     ctr_problem_begin(to->conn, &problem);
-    take_in_session(to, digest, text, size);
+    ctr_taker_begin(to, digest);
+    take_lines(to, text, size);
+    ctr_taker_end(to);
     sqlite3_str *out = sqlite3_str_new(sqlite3_context_db_handle(ctx));
     if (ctr_rc(to->conn) == SQLITE_OK) append_answer(to, out);
     if (ctr_arg_problem(ctx, function, &problem))
         ctr_arg_result_built(ctx, out);
     else
         sqlite3_free(sqlite3_str_finish(out));
-    for (size_t i = 0; i < to->n; i++) sqlite3_free(to->sources[i].name);
-    sqlite3_free(to->sources);
+    ctr_taker_close(to);
 }
 
 static void fn_take(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     static const char TAKE[] = "counter_take";
-    lines_taker to = {.conn = sqlite3_user_data(ctx)};
+    ctr_taker to = {.conn = sqlite3_user_data(ctx)};
     if (argc > 1 && sqlite3_value_type(argv[1]) != SQLITE_NULL) to.scope = argv[1];
     if (argc > 2 && sqlite3_value_type(argv[2]) != SQLITE_NULL) {
         to.only = ctr_arg_text(ctx, TAKE, "the source", argv[2]);
@@ -399,7 +397,7 @@ static void fn_receive(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     static const char RECEIVE[] = "counter_receive";
     (void)argc;
     ctr_sender sender = {.conn = sqlite3_user_data(ctx)};
-    lines_taker to = {.conn = sender.conn, .sender = &sender};
+    ctr_taker to = {.conn = sender.conn, .sender = &sender};
     const char *digest = ctr_arg_text(ctx, RECEIVE, "the digest of the token", argv[0]);
     if (digest) take_value(ctx, RECEIVE, &to, digest, argv[1]);
     ctr_sender_close(&sender);

@@ -474,6 +474,9 @@ int ctr_source_open_to_write(sqlite3 **db, ctr_conn *host, const char *path);
  * back. */
 int ctr_source_append(const ctr_source *source);
 
+/* Fails if the authorizer of the host does not let it ATTACH a path. */
+void ctr_source_check_allowed(ctr_conn *conn, const char *path);
+
 /* Returns whether two attached schemas are one file. */
 bool ctr_source_same_file(sqlite3 *host, const char *schema, const char *other);
 

@@ -204,14 +204,18 @@ static int count_attached(ctr_conn *conn)
     return n;
 }
 
-/* Refuses a path that the host could not ATTACH, because of its authorizer or its limit. */
-static int ask_host(ctr_conn *conn, const char *path)
+void ctr_source_check_allowed(ctr_conn *conn, const char *path)
 {
-    int most = sqlite3_limit(conn->db, SQLITE_LIMIT_ATTACHED, -1), n;
     if (ctr_rc(conn) == SQLITE_OK && !is_attach_allowed(conn, path))
         ctr_problem_set(conn, SQLITE_AUTH,
                         "the authorizer of this connection does not allow to ATTACH '%s'", path);
-    n = count_attached(conn);
+}
+
+/* Refuses a path that the host could not ATTACH, because of its authorizer or its limit. */
+static int ask_host(ctr_conn *conn, const char *path)
+{
+    ctr_source_check_allowed(conn, path);
+    int most = sqlite3_limit(conn->db, SQLITE_LIMIT_ATTACHED, -1), n = count_attached(conn);
     if (n >= most)
         ctr_problem_set(conn, SQLITE_ERROR,
                         "'%s' cannot be opened: this connection allows %d attached databases and "

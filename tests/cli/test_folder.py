@@ -33,7 +33,7 @@ def place(tmp_path, monkeypatch):
     shutil.copy("a.db", "b.db")
     make("a.db", "INSERT INTO v VALUES ('x', 1)")
     make("b.db", "INSERT INTO v VALUES ('x', 2)")
-    os.mkdir("shared")
+    ok("folder", "shared")
     return tmp_path
 
 
@@ -70,12 +70,12 @@ def test_status_tells_what_others_have_written_and_what_is_strange(place):
 
     def told():
         return [row for row in table(ok("status", "b.db", "shared")) if row[0] in ("other", "strange")]
-    one, other, two = told()
+    other, one, two = told()
     assert [one, two] == [["strange", f"{own_folder('a.db')}/copy (conflicted).gz"], ["strange", "shared/notes.txt"]]
     assert other[:2] + other[3:] == ["other", own_folder("a.db").name, upto, "0"]
     assert abs(time.time() - calendar.timegm(time.strptime(other[2], "%Y-%m-%d %H:%M:%S"))) < 100
     ok("sync", "b.db", "shared")
-    assert told()[1][3:] == [upto, upto]
+    assert told()[0][3:] == [upto, upto]
     assert not [row for row in table(ok("status", "a.db", "shared")) if row[:2] == ["other", own_folder("a.db").name]]
 
 
@@ -94,7 +94,7 @@ def test_a_damaged_file_is_told_of_and_taken_once_it_is_whole(place, harm):
     make("c.db", "INSERT INTO v VALUES ('x', 4)")
     run("sync", "c.db", "shared")
     status, out, error = run("sync", "b.db", "shared")
-    assert status == 1 and error == f"sqlite-counter: {path}: it is cut short or damaged, and nothing of it was taken\n"
+    assert status == 1 and error == f"sqlite-counter: {path}: it is cut short or damaged: nothing of it was taken\n"
     assert [row[0] for row in table(out)] == ["gave", "took"]  # what c.db has written was taken
     assert rows("b.db", "SELECT * FROM v") == [("x", 6)]
     path.write_bytes(whole)
@@ -114,12 +114,12 @@ def test_a_newer_format_and_a_refused_change_are_told_of_and_change_nothing(plac
     path = own_file("a.db")
     [line, last] = gzip.decompress(path.read_bytes()).decode().splitlines()
     assert digested([line]).splitlines()[1] == last
-    for old, new, sentence in [('"format":1', '"format":2', "line 1: it has the format 2, and this version reads 1: install a newer sqlite-counter: nothing was imported"),
+    for old, new, sentence in [('"format":1', '"format":2', "line 1: it has the format 2, and this version reads 1: install a newer sqlite-counter: nothing of it was taken"),
                                ('"table":"v"', '"table":"w"', "line 1: change 1: table w: no counter table was created with this name here: .*"),
                                ('"changes":[', '"changes":[7,', "line 1: change 1: .*"), ('"upto":', '"upto":"x","was":', "line 1: .*")]:
         path.write_bytes(gzip.compress(digested([line.replace(old, new)]).encode()))
         status, _, error = run("sync", "b.db", "shared")
-        assert status == 1 and re.fullmatch(rf"sqlite-counter: b\.db: {path}: {sentence}\n", error), error
+        assert status == 1 and re.fullmatch(rf"sqlite-counter: {path}: {sentence}\n", error), error
         assert rows("b.db", "SELECT * FROM v") == [("x", 2)]
 
 
@@ -143,7 +143,7 @@ def test_lines_of_another_source_are_refused(place):
     line = f'{{"format":1,"source":"{source}","since":0,"upto":{9 * 10**18},"changes":[]}}'
     (forged / f"{'0' * 20}-{'5':0>20}.gz").write_bytes(gzip.compress(digested([line]).encode()))
     status, _, error = run("sync", "b.db", "shared")
-    assert status == 1 and f"line 1: it has changes of '{source}', not of '{forged.name} own': nothing was imported" in error
+    assert status == 1 and f"line 1: it has changes of '{source}', not of '{forged.name} own': nothing of it was taken" in error
     make("a.db", "INSERT INTO v VALUES ('x', 4)")
     for name in "ab":
         run("sync", f"{name}.db", "shared")
@@ -156,7 +156,7 @@ def test_a_damaged_file_that_promises_more_keeps_no_other_one_from_being_taken(p
     more = path.with_name(f"{'0' * 20}-{8 * 10**18:020}.gz")
     more.write_bytes(path.read_bytes()[:40])
     status, out, error = run("sync", "b.db", "shared")
-    assert status == 1 and error == f"sqlite-counter: {more}: it is cut short or damaged, and nothing of it was taken\n"
+    assert status == 1 and error == f"sqlite-counter: {more}: it is cut short or damaged: nothing of it was taken\n"
     assert [row[0] for row in table(out)] == ["gave", "took"] and rows("b.db", "SELECT n FROM v") == [(3,)]
     make("a.db", "INSERT INTO v VALUES ('x', 4)")
     assert [row[0] for row in table(ok("sync", "a.db", "shared"))] == ["gave", "took"] and not more.exists()
@@ -178,7 +178,7 @@ def test_a_link_in_place_of_the_own_folder_is_not_followed(place):
     (place / "elsewhere" / f"{'5':0>20}-{'9':0>20}.gz").write_text("of somebody else")
     own_folder("a.db").symlink_to(place / "elsewhere", target_is_directory=True)
     status, _, error = run("sync", "a.db", "shared")
-    assert status == 1 and "is no directory of its own, and nothing is written" in error
+    assert status == 1 and "it is a link, and links are not followed" in error
     assert [path.read_text() for path in (place / "elsewhere").iterdir()] == ["of somebody else"]
 
 
@@ -193,22 +193,22 @@ def test_what_cannot_be_written_keeps_nobody_from_reading(place):
 def test_a_directory_that_is_missing_or_cannot_be_used_is_a_sentence(place):
     fails(r"nowhere: there is no such file or directory", "sync", "a.db", "nowhere")
     (place / "shared" / own_folder("a.db").name).write_text("in the way")
-    fails(rf"{own_folder('a.db')}: cannot be read: Not a directory", "sync", "a.db", "shared")
+    fails(rf"a\.db: {own_folder('a.db')}: cannot be read: Not a directory", "sync", "a.db", "shared")
     assert rows("a.db", "SELECT * FROM v") == [("x", 1)]
 
 
 def test_the_folder_of_a_source_is_refused_one_level_too_deep(place):
     ok("sync", "a.db", "shared")
     of_a, before = own_folder("a.db"), sorted(place.rglob("*"))
-    said = ": it is the folder of one source: give the directory that it is in"
+    said = ": it is the directory of one device: give the one that it is in"
     for name in of_a, f"{of_a}/", f"./{of_a}/../{of_a.name}":
-        fails(re.escape(str(name)) + said, "sync", "b.db", name)
-        fails(re.escape(str(name)) + said, "sync", "--watch", "b.db", name)
+        fails(r"b\.db: " + re.escape(str(name)) + said, "sync", "b.db", name)
+        fails(r"b\.db: " + re.escape(str(name)) + said, "sync", "--watch", "b.db", name)
     of_a.rename("moved")
-    fails("moved" + said, "sync", "b.db", "moved")
+    fails("b.db: moved" + said, "sync", "b.db", "moved")
     pathlib.Path("moved").rename(of_a)
     assert sorted(place.rglob("*")) == before
-    os.mkdir("776b33c8-fdc4-3199-b06b-1fc19c5bcc63")  # a stick may have such a name
+    ok("folder", "776b33c8-fdc4-3199-b06b-1fc19c5bcc63")  # a stick may have such a name
     ok("sync", "b.db", "776b33c8-fdc4-3199-b06b-1fc19c5bcc63")
     ok("sync", "b.db", "shared")
 
@@ -218,7 +218,7 @@ def test_a_disk_that_is_full_leaves_nothing_behind_and_the_next_sync_goes_on(pla
          "(VALUES (1) UNION ALL SELECT i + 1 FROM c WHERE i < 3000) SELECT i FROM c)")
     script = 'ulimit -f 40; trap "" XFSZ; exec "$@"'
     done = subprocess.run(["sh", "-c", script, "sh", PROGRAM, "sync", "a.db", "shared"], capture_output=True, text=True)
-    assert done.returncode == 1 and re.search(r"\.tmp-\d+: cannot be written: File too large", done.stderr)
+    assert done.returncode == 1 and re.search(r"\.tmp-[-0-9a-f]+: cannot be written: File too large", done.stderr)
     assert list(own_folder("a.db").iterdir()) == []
     ok("sync", "a.db", "shared")
     ok("sync", "b.db", "shared")
@@ -303,7 +303,7 @@ class World:
         for i in range(1, self.n):
             shutil.copy(folder / "0.db", self.path(i))
         for i in range(self.n):
-            self.mirror(i).mkdir()
+            ok("folder", self.mirror(i))
 
     def path(self, i):
         return self.folder / f"{i}.db"
@@ -475,7 +475,7 @@ def test_a_line_that_would_take_much_memory_in_a_parser_is_refused_without(place
     written = gzip.compress(digested([line.replace("SOURCE", source)]).encode(), 1)
     path.write_bytes(written)
     done = subprocess.run(["sh", "-c", 'ulimit -v 120000; exec "$@"', "sh", PROGRAM, "sync", "b.db", "shared"], capture_output=True, text=True)
-    assert done.returncode == 1 and re.fullmatch(rf"sqlite-counter: b\.db: {path}: line 1: {sentence}: nothing was imported\n", done.stderr), done.stderr
+    assert done.returncode == 1 and re.fullmatch(rf"sqlite-counter: {path}: line 1: {sentence}: nothing of it was taken\n", done.stderr), done.stderr
     assert rows("b.db", "SELECT n FROM v") == [(2,)]
 
 
@@ -488,7 +488,7 @@ def test_a_file_with_more_than_1000_empty_batches_is_refused(place):
         shutil.copy("b.db", "c.db")
         path.write_bytes(gzip.compress(digested(n * [empty]).encode()))
         done = run("sync", "c.db", "shared")
-        assert done[0] == status and ("line 1001: it is one of more than 1000 without changes: nothing was imported" in done[2]) == (status == 1)
+        assert done[0] == status and ("line 1001: it is one of more than 1000 without changes: nothing of it was taken" in done[2]) == (status == 1)
 
 
 def test_lines_as_large_as_a_writer_makes_them_are_taken(place):
@@ -515,7 +515,7 @@ def read_only(monkeypatch):
         make("a.db", *TABLES)
         shutil.copy("a.db", "c.db")
         make("a.db", "INSERT INTO v VALUES ('x', 1)")
-        os.mkdir("shared")
+        ok("folder", "shared")
 
         def call(*words):
             for name in pathlib.Path().glob("*.db"):
@@ -543,14 +543,14 @@ def test_a_directory_that_can_only_be_read_is_taken_from_and_given_nothing(read_
     make("a.db", "INSERT INTO v VALUES ('x', 8)")
     ok("sync", "a.db", "shared")
     status, out, error = read_only("sync", "c.db", "shared")
-    assert status == 1 and re.fullmatch(rf"sqlite-counter: {told}what c\.db has counted stays here\n", error), error
+    assert status == 1 and re.fullmatch(rf"sqlite-counter: c\.db: {told}what this file has counted stays here\n", error), error
     assert [row[0] for row in table(out)] == ["took"] and rows("c.db", "SELECT n FROM v") == [(13,)]
     assert [row[0] for row in table(ok("sync", "c.db", "shared"))] == ["gave"]
     status, out, error = read_only("sync", "c.db", "shared")  # now its own folder is there
     assert status == 0 and re.fullmatch(f"sqlite-counter: {told}nothing is given, and there is nothing new\n", error), error
     make("c.db", "INSERT INTO v VALUES ('x', 16)")
     status, out, error = read_only("sync", "c.db", "shared")
-    assert status == 1 and error.endswith("what c.db has counted stays here\n")
+    assert status == 1 and error.endswith("what this file has counted stays here\n")
     ok("sync", "c.db", "shared")
     ok("sync", "a.db", "shared")
     assert rows("a.db", "SELECT n FROM v") == [(29,)]
