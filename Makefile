@@ -1,7 +1,8 @@
 # Builds the extension three times from the same C file, the amalgamation, as users may: build/counter.so
-# to load, build/libcounter.a to link, build/counter-preload.so for hosts that cannot load it.
+# to load, build/libcounter.a to link, build/counter-preload.so for hosts that cannot load it; and
+# build/counter-folders.so, which gives a host that loads it the right to use directories.
 #
-#   make                  build/counter.so, build/libcounter.a, build/counter-preload.so, build/sqlite-counter
+#   make                  build/counter.so and -folders.so, -preload.so, build/libcounter.a, build/sqlite-counter
 #   make demo             two laptops change a shop apart, merge and agree: examples/demo.sh
 #   make test             all tests of tests/run, in minutes; installs what most of them need
 #   make setup            installs what the others need: those of hosts, of the hub and of growth
@@ -46,12 +47,14 @@ SANITIZE = -g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sani
 
 ifeq ($(shell uname -s),Darwin)
 LOADABLE = build/counter.dylib
+RIGHT = build/counter-folders.dylib
 PRELOAD =
 SHARED = -shared
 ARCHIVE = rcs
 UUID =
 else
 LOADABLE = build/counter.so
+RIGHT = build/counter-folders.so
 PRELOAD = build/counter-preload.so
 SHARED = -shared -Wl,--no-undefined
 ARCHIVE = rcsD
@@ -86,7 +89,7 @@ CHECKED_BY := $(foreach cc,gcc clang,$(if $(shell command -v $(cc) 2>/dev/null),
 COMMAND := $(sort $(wildcard cli/*.c)) ext/file/uuid.c ext/core/key.c
 
 # A recipe that does nothing keeps make from saying that there is nothing to be done.
-all: $(LOADABLE) build/libcounter.a $(PRELOAD) build/sqlite-counter
+all: $(LOADABLE) $(RIGHT) build/libcounter.a $(PRELOAD) build/sqlite-counter
 	@:
 
 # objects(variant, compiler, flags): how build/<variant>/**.o are made from the sources. No object
@@ -111,6 +114,11 @@ build/so/counter.o build/static/counter.o: build/amalgamation/counter.c build/am
 $(LOADABLE): build/so/counter.o
 	$(TELL) LD $@
 	$(Q)$(CC) $(SHARED) $(LDFLAGS) $^ $(LIBS) -o $@
+
+$(RIGHT): ext/folders.c
+	@mkdir -p $(@D)
+	$(TELL) LD $@
+	$(Q)$(ONE_FILE) $(SHARED) $(LDFLAGS) $< -o $@
 
 build/libcounter.a: build/static/counter.o
 	$(Q)rm -f $@
@@ -156,12 +164,12 @@ amalgamation: build/amalgamation/counter.c build/amalgamation/counter.h
 PLACE = $(DESTDIR)$(PREFIX)
 build/sqlite-counter.pc: tools/sqlite-counter.pc.in include/counter.h FORCE
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LOADABLE@|$(notdir $(LOADABLE))|' \
-		-e "s|@VERSION@|$(VERSION)|" $< > $@
+		-e "s|@VERSION@|$(VERSION)|" -e 's|@ZLIB@|$(if $(ZLIB), zlib)|' $< > $@
 
 install: all build/sqlite-counter.pc
 	install -d '$(PLACE)/lib/sqlite3' '$(PLACE)/lib/pkgconfig' '$(PLACE)/include/sqlite-counter' \
 		'$(PLACE)/bin' '$(PLACE)/share/man/man1'
-	install -m 644 $(LOADABLE) $(PRELOAD) '$(PLACE)/lib/sqlite3'
+	install -m 644 $(LOADABLE) $(RIGHT) $(PRELOAD) '$(PLACE)/lib/sqlite3'
 	install -m 644 build/libcounter.a '$(PLACE)/lib'
 	install -m 644 build/sqlite-counter.pc '$(PLACE)/lib/pkgconfig'
 	install -m 644 $(wildcard include/*.h) '$(PLACE)/include/sqlite-counter'
@@ -169,7 +177,7 @@ install: all build/sqlite-counter.pc
 	install -m 644 cli/sqlite-counter.1 '$(PLACE)/share/man/man1'
 
 uninstall:
-	rm -f $(patsubst %,'$(PLACE)/lib/sqlite3/%',$(notdir $(LOADABLE) $(PRELOAD))) \
+	rm -f $(patsubst %,'$(PLACE)/lib/sqlite3/%',$(notdir $(LOADABLE) $(RIGHT) $(PRELOAD))) \
 		'$(PLACE)/lib/libcounter.a' \
 		'$(PLACE)/lib/pkgconfig/sqlite-counter.pc' \
 		'$(PLACE)/bin/sqlite-counter' '$(PLACE)/share/man/man1/sqlite-counter.1'
@@ -230,10 +238,12 @@ warnings-by-gcc: build/so/counter.o build/static/counter.o build/gen/cli_stateme
 	@cat build/so/warnings build/static/warnings && ! grep -q . build/so/warnings build/static/warnings
 	gcc $(WARNS) $(SOURCES)
 	gcc $(WARNS) -DSQLITE_CORE ext/preload.c
+	gcc $(WARNS) ext/folders.c
 	gcc $(WARNS) $(COMMAND)
 warnings-by-clang: build/amalgamation/counter.c build/amalgamation/counter.h build/gen/cli_statements.h
 	clang $(WARNS) $<
 	clang $(WARNS) -DSQLITE_CORE $< ext/preload.c
+	clang $(WARNS) ext/folders.c
 	clang $(WARNS) $(COMMAND)
 
 help:

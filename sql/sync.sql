@@ -101,12 +101,6 @@ SELECT CASE WHEN substr(change, 1, 1) = x'04' THEN 0 ELSE seq END, table_name, k
 -- name: LINES_OWN
 SELECT line, upto, changes FROM counter_lines(:since, 1);
 
--- name: LINES_MARK
-SELECT counter_mark(:source, :scope);
-
--- name: LINES_SETTLE
-SELECT counter_settle();
-
 -- Gives the right to use directories; :right is a pointer.
 -- name: LINES_FOLDERS
 SELECT counter_folders(?1);

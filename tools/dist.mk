@@ -31,7 +31,8 @@ LINK-windows-x86_64 := -Wl,--no-insert-timestamp
 LINK_PROGRAM-linux-musl-x86_64 := -static
 
 library = build/platforms/$(1)/$(or $(NAME-$(1)),counter.so)
-LIBRARIES := $(foreach platform,$(PLATFORMS),$(call library,$(platform)))
+right = $(subst counter.,counter-folders.,$(library))
+LIBRARIES := $(foreach platform,$(PLATFORMS),$(call library,$(platform)) $(call right,$(platform)))
 # The program is one of POSIX.
 PROGRAMS := $(patsubst %,build/platforms/%/sqlite-counter,$(filter-out windows-%,$(PLATFORMS)))
 
@@ -44,18 +45,25 @@ $(ZLIB_SOURCES):
 		echo '$(ZLIB_DIGEST)  zlib-sync-0.1.10.tgz' | sha256sum -c --quiet && \
 		tar xzf zlib-sync-0.1.10.tgz --strip-components=3 package/deps/zlib
 
+WITH_ZLIB := -DHAVE_UNISTD_H -DCOUNTER_HAS_ZLIB -Ibuild/zlib
+
 # Triggers of a file that merges may use what most builds of SQLite have.
 IN_PROGRAM := $(addprefix -DSQLITE_,CORE OMIT_LOAD_EXTENSION ENABLE_FTS4 ENABLE_FTS5 ENABLE_RTREE ENABLE_MATH_FUNCTIONS) \
-	-DHAVE_UNISTD_H -DCOUNTER_HAS_ZLIB -Ibuild/zlib
+	$(WITH_ZLIB)
 
 # SQLite's own headers are those of the newest version of test-matrix, on each platform.
 NEWEST := build/matrix/$(lastword $(MATRIX))
 ON_PLATFORM = -std=gnu11 -O3 -fvisibility=hidden -DCOUNTER_NO_LIBUUID -I$(NEWEST) -Ibuild/amalgamation \
 	-ffile-prefix-map='$(CURDIR)'=.
 
-# platform(name): its library, the program of users, one that runs scripts, one that loads the library.
+# platform(name): its library, the one that gives the right to use directories, the program of users, one that runs scripts, one that loads the library.
 define platform
-$(call library,$(1)): build/amalgamation/counter.c build/amalgamation/counter.h $(NEWEST)/sqlite3.c
+$(call library,$(1)): build/amalgamation/counter.c build/amalgamation/counter.h $(NEWEST)/sqlite3.c $(ZLIB_SOURCES)
+	@mkdir -p $$(@D)
+	$$(TELL) CC $$@
+	$$(Q)$$(CC-$(1)) $$(ON_PLATFORM) $$(WITH_ZLIB) -fPIC -shared -static-libgcc $$< build/zlib/*.c -Wl,-s $$(LINK-$(1)) -o $$@
+
+$(call right,$(1)): ext/folders.c $(NEWEST)/sqlite3.c
 	@mkdir -p $$(@D)
 	$$(TELL) CC $$@
 	$$(Q)$$(CC-$(1)) $$(ON_PLATFORM) -fPIC -shared -static-libgcc $$< -Wl,-s $$(LINK-$(1)) -o $$@
@@ -160,6 +168,11 @@ PACKAGED = $(CC) -std=gnu11 $(PACKAGED_O) -fPIC -fvisibility=hidden -DCOUNTER_NO
 $(ON_HERE)/counter.so: build/amalgamation/counter.c build/amalgamation/counter.h
 	@mkdir -p $(@D)
 	$(TELL) CC $@
+	$(Q)$(PACKAGED) $(if $(ZLIB),-DCOUNTER_HAS_ZLIB) -shared $(ZLIB) -o $@
+
+$(ON_HERE)/counter-folders.so: ext/folders.c
+	@mkdir -p $(@D)
+	$(TELL) CC $@
 	$(Q)$(PACKAGED) -shared -o $@
 
 $(ON_HERE)/sqlite-counter: $(COMMAND) build/amalgamation/counter.c build/amalgamation/counter.h build/gen/cli_statements.h
@@ -174,7 +187,7 @@ packages:
 # By a make of its own: the one above may have begun before there was a compiler to ask for the C library.
 packages-here:
 	@rm -rf $(PACKAGES)
-	@$(MAKE) --no-print-directory $(ON_HERE)/counter.so $(ON_HERE)/sqlite-counter
+	@$(MAKE) --no-print-directory $(ON_HERE)/counter.so $(ON_HERE)/counter-folders.so $(ON_HERE)/sqlite-counter
 	@packages/npm/build $(PACKAGES)/libs $(PACKAGES)
 	@packages/python/build $(PACKAGES)/libs $(PACKAGES)
 	@ls $(PACKAGES)/*.tgz $(PACKAGES)/*.whl

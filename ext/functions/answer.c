@@ -16,7 +16,7 @@ typedef struct answer_item {
 typedef struct answer_table {
     ctr_joined joined;
     const ctr_answer_kind *kind;
-    int n_columns, n_args;
+    int n_columns, n_args, n_hidden;
 } answer_table;
 
 /* The user data of a module. */
@@ -149,8 +149,10 @@ static int answer_connect(sqlite3 *db, void *aux, int argc, const char *const *a
     (void)argv;
     (void)message;
     const answer_module *module = aux;
-    char *declaration = sqlite3_mprintf("CREATE TABLE x(%s%s%s)", module->kind->columns,
-                                        *module->kind->args ? ", " : "", module->kind->args);
+    const char *hidden = module->kind->hidden ? module->kind->hidden : "";
+    char *declaration = sqlite3_mprintf("CREATE TABLE x(%s%s%s%s%s)", module->kind->columns,
+                                        *module->kind->args ? ", " : "", module->kind->args,
+                                        *hidden ? ", " : "", hidden);
     if (!declaration) return SQLITE_NOMEM;
     int rc = sqlite3_declare_vtab(db, declaration);
     sqlite3_free(declaration);
@@ -162,7 +164,8 @@ static int answer_connect(sqlite3 *db, void *aux, int argc, const char *const *a
     *table = (answer_table){.joined.conn = module->conn,
                             .kind = module->kind,
                             .n_columns = count_items(module->kind->columns),
-                            .n_args = count_items(module->kind->args)};
+                            .n_args = count_items(module->kind->args),
+                            .n_hidden = count_items(hidden)};
     *base = &table->joined.base;
     return SQLITE_OK;
 }
@@ -189,7 +192,9 @@ static int answer_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     for (int i = 0; i < CTR_ANSWER_ARGS; i++) at[i] = -1;
     for (int i = 0; i < info->nConstraint; i++) {
         int arg = info->aConstraint[i].iColumn - table->n_columns;
-        if (arg < 0 || info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ) continue;
+        if (arg < 0 || arg >= table->n_args ||
+            info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
+            continue;
         if (!info->aConstraint[i].usable) return SQLITE_CONSTRAINT;
         at[arg] = i;
     }
@@ -286,18 +291,22 @@ static int answer_next(sqlite3_vtab_cursor *base)
 static int answer_eof(sqlite3_vtab_cursor *base)
 {
     const ctr_answer *answer = (ctr_answer *)base;
-    return answer->row * (size_t)table_behind(answer)->n_columns >= answer->n;
+    const answer_table *table = table_behind(answer);
+    return answer->row * (size_t)(table->n_columns + table->n_hidden) >= answer->n;
 }
 
 static int answer_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
 {
     const ctr_answer *answer = (ctr_answer *)base;
-    int n = table_behind(answer)->n_columns;
-    if (column >= n) {
+    const answer_table *table = table_behind(answer);
+    int n = table->n_columns;
+    if (column >= n && column < n + table->n_args) {
         if (answer->args[column - n]) sqlite3_result_value(ctx, answer->args[column - n]);
         return SQLITE_OK;
     }
-    const item *shown = &answer->items[answer->row * (size_t)n + (size_t)column];
+    if (column >= n) column -= table->n_args;
+    const item *shown =
+        &answer->items[answer->row * (size_t)(n + table->n_hidden) + (size_t)column];
     switch (shown->type) {
     case ITEM_NULL: sqlite3_result_null(ctx); break;
     case ITEM_INTEGER: sqlite3_result_int64(ctx, shown->integer); break;

@@ -16,8 +16,8 @@
  * where the table was created, why it was passed over (merge/merge.h), how many of its rows wait or
  * differ, and what functions/status.c warns of, in each file. All work is done before the first row
  * is returned. On an error nothing has changed, with one exception, which the error reports: a sync
- * by path whose second COMMIT fails. A directory has one row for each device: there table_name is
- * NULL, and the row tells the source, and the number up to which its changes are. */
+ * by path whose second COMMIT fails. A directory has one row for each device, whose directory
+ * stands in table_name; the hidden columns tell its source, and how far its changes go. */
 #include "functions/functions.h"
 
 #include <string.h>
@@ -461,8 +461,9 @@ static void report_exchange(ctr_answer *answer, sqlite3_value **args)
     {                                                                                   \
         .name = function,                                                               \
         .columns = "table_name TEXT, rows_read INTEGER, rows_changed INTEGER, "         \
-                   "conflicts INTEGER, note TEXT, source TEXT, upto INTEGER",           \
-        .args = "peer HIDDEN, how HIDDEN, scope HIDDEN", .n_needed = 1,                 \
+                   "conflicts INTEGER, note TEXT",                                      \
+        .args = "peer HIDDEN, how HIDDEN, scope HIDDEN",                                \
+        .hidden = "source TEXT HIDDEN, upto INTEGER HIDDEN", .n_needed = 1,             \
         .usage = "one argument is needed, an attached database, a file or a directory", \
         .works = true, .fill = report_exchange                                          \
     }
@@ -660,15 +661,32 @@ void ctr_exchange_show_apart(ctr_conn *conn)
     ctr_events_write_ahead(conn);
 }
 
+/* Names a source, the checked name of a file, of a scope unless that is NULL. The caller closes the
+ * scope. */
+static void name_given_source(ctr_conn *conn, named_source *named, const char *name,
+                              sqlite3_value *scope)
+{
+    *named = (named_source){.scope.n = 0};
+    ctr_marks_source_of(name, strlen(name), &named->source);
+    if (scope) give_scope(conn, named, scope);
+}
+
+int64_t ctr_exchange_mark(ctr_conn *conn, const char *name, sqlite3_value *scope)
+{
+    named_source named;
+    name_given_source(conn, &named, name, scope);
+    int64_t mark = ctr_rc(conn) == SQLITE_OK ? ctr_marks_of_feed(conn, &named.source) : 0;
+    ctr_scope_close(&named.scope);
+    return mark;
+}
+
 int64_t ctr_exchange_raise(ctr_conn *conn, const char *name, sqlite3_value *scope, int64_t since,
                            int64_t upto)
 {
-    int64_t mark = 0;
-    named_source named = {.scope.n = 0};
+    named_source named;
     if (ctr_rc(conn) != SQLITE_OK) return 0;
-    ctr_marks_source_of(name, strlen(name), &named.source);
-    if (scope) give_scope(conn, &named, scope);
-    if (ctr_rc(conn) == SQLITE_OK) mark = raise_mark(conn, &named.source, since, upto);
+    name_given_source(conn, &named, name, scope);
+    int64_t mark = ctr_rc(conn) == SQLITE_OK ? raise_mark(conn, &named.source, since, upto) : 0;
     ctr_scope_close(&named.scope);
     return mark;
 }

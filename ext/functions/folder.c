@@ -86,7 +86,8 @@ static bool device_of(const char *name, device *made)
     uint8_t id[CTR_ID_SIZE];
     char text[CTR_ID_TEXT_SIZE] = "";
     const char *twist = strlen(name) > FOLDER_ID_SIZE ? name + FOLDER_ID_SIZE + 1 : "";
-    if (ctr_id_from_text(name, strnlen(name, FOLDER_ID_SIZE), id)) ctr_id_to_text(id, text);
+    if (ctr_id_from_text(name, strlen(name) < FOLDER_ID_SIZE ? 0 : FOLDER_ID_SIZE, id))
+        ctr_id_to_text(id, text);
     if (*text == '\0' || strncmp(name, text, FOLDER_ID_SIZE) != 0) return false;
     bool has_twist = name[FOLDER_ID_SIZE] == '-' && strlen(twist) == FOLDER_TWIST_SIZE &&
                      begins_with(twist, FOLDER_TWIST_SIZE, "0123456789abcdef") &&
@@ -264,7 +265,7 @@ static void visit_others(exchange_folder *x, listing *to,
 static void append_moved(const exchange_folder *x, const device *of, const moved *row)
 {
     ctr_answer *answer = x->answer;
-    ctr_answer_text(answer, NULL);
+    ctr_answer_text(answer, of->at.path);
     ctr_answer_integer(answer, row->read);
     ctr_answer_integer(answer, row->changed);
     ctr_answer_integer(answer, row->conflicts);
@@ -481,15 +482,7 @@ static void give(exchange_folder *x)
 
 static int64_t mark_of_device(const exchange_folder *x, const char *source)
 {
-    int64_t mark = 0;
-    ctr_run run = ctr_run_on(x->conn, "main", NULL);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_LINES_MARK);
-    ctr_run_bind_text(&run, row, ":source", source);
-    if (x->scope) ctr_run_bind_value(&run, row, ":scope", x->scope);
-    if (ctr_run_row(&run, row)) mark = sqlite3_column_int64(row, 0);
-    sqlite3_finalize(row);
-    ctr_problem_leave_out(x->conn, "counter_mark");
-    return mark;
+    return ctr_rc(x->conn) == SQLITE_OK ? ctr_exchange_mark(x->conn, source, x->scope) : 0;
 }
 
 /* Takes a file, whole or not at all. Returns false if it is gone: its writer has joined it with
@@ -664,15 +657,6 @@ static void close_peer(exchange_folder *x)
     ctr_folder_close(&x->at);
 }
 
-/* The id that the file will count under is settled before its directory is named. */
-static void settle_own(exchange_folder *x)
-{
-    ctr_run run = ctr_run_on(x->conn, "main", NULL);
-    ctr_run_do(&run, CTR_SQL_LINES_SETTLE, NULL);
-    ctr_problem_leave_out(x->conn, "counter_settle");
-    name_own(x);
-}
-
 /* What cannot be written keeps nobody from reading: that error is raised at the end. */
 void ctr_folder_exchange(ctr_answer *answer, const char *directory, bool takes, bool gives,
                          sqlite3_value *scope)
@@ -689,7 +673,8 @@ void ctr_folder_exchange(ctr_answer *answer, const char *directory, bool takes, 
                         directory);
     open_peer(&x, directory);
     if (ctr_rc(conn) == SQLITE_OK) ctr_exchange_check_tables(conn);
-    if (ctr_rc(conn) == SQLITE_OK) settle_own(&x);
+    if (ctr_rc(conn) == SQLITE_OK) ctr_admin_settle(conn); /* before its directory is named */
+    if (ctr_rc(conn) == SQLITE_OK) name_own(&x);
     bool opened = ctr_rc(conn) == SQLITE_OK;
     ctr_problem_try(conn, &kept);
     if (opened && gives) give(&x);
@@ -706,8 +691,9 @@ void ctr_folder_exchange(ctr_answer *answer, const char *directory, bool takes, 
 bool ctr_folder_is_peer(ctr_conn *conn, const char *peer)
 {
     ctr_folder folder;
-    bool is = !ctr_run_has_schema(conn->db, peer) && ctr_folder_open(&folder, peer) == 0;
-    if (is) ctr_folder_close(&folder);
+    if (ctr_run_has_schema(conn->db, peer)) return false;
+    bool is = ctr_folder_open(&folder, peer) == 0;
+    ctr_folder_close(&folder);
     return is;
 }
 

@@ -59,10 +59,12 @@ typedef struct ctr_answer_kind {
     const char *name;
     const char *columns; /* "a TEXT, b INTEGER" */
     const char *args;    /* "x HIDDEN, y HIDDEN"; "" for none */
-    int n_needed;        /* arguments */
-    const char *usage;   /* the message if arguments are missing */
-    bool works;          /* it changes something: expensive, and not for views and triggers */
-    bool pure;           /* its rows depend on the arguments alone: cheap, and in all schemas;
+    const char *hidden; /* "c HIDDEN": columns that SELECT * leaves out; NULL: none. The values of a
+                            row are those of `columns`, then these */
+    int n_needed;       /* arguments */
+    const char *usage;  /* the message if arguments are missing */
+    bool works;         /* it changes something: expensive, and not for views and triggers */
+    bool pure;          /* its rows depend on the arguments alone: cheap, and in all schemas;
                         row ids begin at 1 */
     void (*fill)(ctr_answer *answer, sqlite3_value **args); /* NULL: no rows */
     void (*extend)(sqlite3_module *module); /* sets more methods; NULL: there are none */
@@ -170,6 +172,11 @@ bool ctr_sender_is_foreign_source(const ctr_sender *from, const char *source);
  * if nothing is left of it. */
 bool ctr_sender_leave_out(ctr_sender *from, ctr_span *change);
 
+/* ==== admin.c ================================================================================= */
+
+/* Gives main the id that it will count under: a copy takes its own now. */
+void ctr_admin_settle(ctr_conn *conn);
+
 /* ==== take.c ================================================================================== */
 
 /* Takes lines, all of them or, after an error, none:
@@ -270,6 +277,9 @@ bool ctr_exchange_check_tables(ctr_conn *conn);
 /* Fails if this connection must not write what is at a path, which is no attached database.
  * `advice` ends a sentence about a read-only main. */
 void ctr_exchange_check_may_write(ctr_conn *conn, const char *path, const char *advice);
+
+/* Returns the mark of a source, the checked name of a file, of a scope unless that is NULL. */
+int64_t ctr_exchange_mark(ctr_conn *conn, const char *name, sqlite3_value *scope);
 
 /* Within a session that has locked main: tries rows that are apart again; raises the mark of a
  * source, the checked name of a file, of a scope unless that is NULL, from `since` to `upto`, and

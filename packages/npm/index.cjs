@@ -3,7 +3,7 @@
 
 const { apply, changes, mark } = require("./batches.cjs");
 const { SyncError } = require("./errors.cjs");
-const { syncFolder } = require("./folder.cjs");
+const { makeFolder, syncFolder } = require("./folder.cjs");
 const { handler } = require("./handler.cjs");
 const { syncHttp } = require("./http.cjs");
 const { getLoadablePath, load } = require("./load.cjs");
@@ -17,6 +17,7 @@ module.exports = {
   getLoadablePath,
   handler,
   load,
+  makeFolder,
   mark,
   removeToken,
   syncFolder,

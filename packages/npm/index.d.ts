@@ -94,7 +94,10 @@ export interface FolderSynced {
   apart: number;
 }
 
-/** Exchanges changes through a folder that other machines see, too. */
+/** Makes a folder one that files sync through, unless it is one: by the file .sqlite-counter, without which nothing is read there. */
+export function makeFolder(directory: string): Promise<void>;
+
+/** Exchanges changes through a folder that makeFolder() has made, and other machines see, too. */
 export function syncFolder(db: Database, directory: string, options?: SyncOptions): Promise<FolderSynced>;
 
 export interface HttpSynced {

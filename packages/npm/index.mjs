@@ -8,6 +8,7 @@ export {
   getLoadablePath,
   handler,
   load,
+  makeFolder,
   mark,
   removeToken,
   syncFolder,

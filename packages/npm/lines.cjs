@@ -17,7 +17,6 @@ const TAKE = "SELECT counter_take(:a, :b, :c) AS answer";
 const SOURCE = "SELECT counter_source(CAST(:a AS INTEGER), :b) AS source";
 const HAS_CATALOG = "SELECT 1 FROM sqlite_master WHERE name = 'counter_tables'";
 const SETTLE = "SELECT counter_settle() AS id";
-const END = "SELECT CAST(counter_changes_end() AS TEXT) AS upto";
 const MARK = "SELECT CAST(counter_mark(:a, :b) AS TEXT) AS mark";
 const APART = `SELECT count(*) AS n
   FROM (SELECT DISTINCT table_name, row_key FROM counter_tracked WHERE row_key IS NOT NULL)`;
@@ -113,12 +112,6 @@ function* settle(connection) {
   return yield* readSource(connection, { own: true, scope: null });
 }
 
-// The number that all changes lie below.
-function* readEnd(connection) {
-  const [{ upto }] = yield connection.all(END);
-  return BigInt(upto);
-}
-
 function* readMark(connection, source, scope = null) {
   const [{ mark }] = yield connection.all(MARK, source, scope);
   return BigInt(mark);
@@ -162,7 +155,6 @@ module.exports = {
   forgetWarnings,
   joined,
   partsOf,
-  readEnd,
   readMark,
   readSource,
   readState,

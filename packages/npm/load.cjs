@@ -61,14 +61,18 @@ const getLoadablePath = () => find(`counter.${process.platform === "win32" ? "dl
 // The program need not be there.
 const getProgramPath = () => find("sqlite-counter");
 
-function load(db) {
+const load = (db) => loadLibrary(db, getLoadablePath());
+
+// The right to use directories, which SQL cannot give.
+const loadFolders = (db) => loadLibrary(db, getLoadablePath().replace(/counter(?=\.\w+$)/, "counter-folders"));
+
+function loadLibrary(db, path) {
   if (typeof db?.loadExtension !== "function") {
     throw new TypeError(
       `${NAME}: this ${db?.constructor?.name ?? typeof db} has no loadExtension(); give load() a Database of ` +
         "better-sqlite3 or sqlite3, or a DatabaseSync of node:sqlite from Node 22.13 on"
     );
   }
-  const path = getLoadablePath();
   if (typeof db.enableLoadExtension === "function") return loadAllowed(db, path);
   if (typeof db.parallelize === "function") return loadLater(db, path);
   return nothingOf(db.loadExtension(path));
@@ -136,4 +140,4 @@ function watchOpening(db, reject) {
   return stop;
 }
 
-module.exports = { getLoadablePath, getProgramPath, load };
+module.exports = { getLoadablePath, getProgramPath, load, loadFolders };

@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXTENSION = ROOT / "build" / "counter"
 FLAGS = ["-std=c11", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
 INSTALLED = ["bin/sqlite-counter", "include/sqlite-counter/counter.h", "include/sqlite-counter/counter_cell.h", "lib/libcounter.a",
-             "lib/pkgconfig/sqlite-counter.pc", "lib/sqlite3/counter-preload.so", "lib/sqlite3/counter.so",
+             "lib/pkgconfig/sqlite-counter.pc", "lib/sqlite3/counter-folders.so", "lib/sqlite3/counter-preload.so", "lib/sqlite3/counter.so",
              "share/man/man1/sqlite-counter.1"]
 
 
@@ -135,7 +135,7 @@ def test_clang_compiles_the_amalgamation_without_a_warning(one_file, kind):
 
 def test_the_amalgamation_is_loaded_and_exports_only_the_entry_points(one_file):
     assert load(one_file / "counter").execute("SELECT counter_version()").fetchone() == (version(),)
-    assert defined("-D", one_file / "counter.so") == ["sqlite3_counter_init", "sqlite3_extension_init"]
+    assert defined("-D", one_file / "counter.so") == ["sqlite3_counter_folders_init", "sqlite3_counter_init", "sqlite3_extension_init"]
 
 
 def test_the_amalgamation_has_no_external_names_but_those_of_its_header(one_file):
@@ -185,7 +185,7 @@ def test_two_builds_in_two_folders_have_the_same_bytes(tmp_path):
             (shutil.copytree if (ROOT / part).is_dir() else shutil.copy)(ROOT / part, folder / part)
         make("CFLAGS=-std=c11 -g -O0 -fPIC -fvisibility=hidden", "all", "amalgamation", cwd=folder)
         built.append([(folder / "build" / product).read_bytes() for product in
-                      ("counter.so", "libcounter.a", "counter-preload.so", "sqlite-counter", "amalgamation/counter.c", "amalgamation/counter.h")])
+                      ("counter.so", "counter-folders.so", "libcounter.a", "counter-preload.so", "sqlite-counter", "amalgamation/counter.c", "amalgamation/counter.h")])
     assert built[0] == built[1]
 
 

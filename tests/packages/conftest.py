@@ -54,7 +54,8 @@ def broken_tool(folder, name):
 
 def put(libs, folder, built_for=None):
     """Puts the library of a platform into its folder or that of another one, and the program where there is one."""
-    put_one(libs / folder / ("counter.dll" if folder.startswith("windows") else "counter.so"), built_for or folder)
+    for name in "counter", "counter-folders":
+        put_one(libs / folder / f"{name}.{'dll' if folder.startswith('windows') else 'so'}", built_for or folder)
     if folder in ELF:
         put_one(libs / folder / "sqlite-counter", built_for or folder, 20)
     return libs
@@ -64,7 +65,7 @@ def put_one(at, built_for, glibc=17):
     """Puts a file of this machine or one with the head of another, which asks for a version of glibc."""
     at.parent.mkdir(parents=True, exist_ok=True)
     if built_for == HERE:
-        shutil.copy(PROGRAM if at.name == PROGRAM.name else LIBRARY, at)
+        shutil.copy(PROGRAM if at.name == PROGRAM.name else LIBRARY.with_name(at.name), at)
     elif built_for.startswith("windows"):
         machine = {"windows-x86_64": 0x8664, "windows-aarch64": 0xaa64, "windows-x86": 0x14c}[built_for]
         at.write_bytes(b"MZ" + bytes(58) + struct.pack("<I", 0x180) + bytes(0x180 - 64) + b"PE\0\0" + struct.pack("<H", machine) + bytes(18))
@@ -122,8 +123,13 @@ def shop(counter, tmp_path):
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "folder").mkdir()
-    return tmp_path / "folder"
+    return shared(tmp_path / "folder")
+
+
+def shared(path):
+    """A folder that files sync through."""
+    run(ROOT / "build" / "sqlite-counter", "folder", path)
+    return path
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ def files(package):
 
 def test_files_are_where_debian_has_such(built):
     assert {name for name in files(built[NAME]) if not name.startswith("share/doc/")} == {
-        "bin/sqlite-counter", "lib/sqlite3/counter.so", "lib/sqlite3/counter-preload.so", "share/man/man1/sqlite-counter.1.gz"}
+        "bin/sqlite-counter", "lib/sqlite3/counter.so", "lib/sqlite3/counter-folders.so", "lib/sqlite3/counter-preload.so", "share/man/man1/sqlite-counter.1.gz"}
     assert f"share/doc/{NAME}/README.md.gz" in files(built[NAME])
     assert {name for name in files(built[f"{NAME}-dev"]) if not name.startswith("share/doc/")} == {
         "include/sqlite-counter/counter.h", "include/sqlite-counter/counter_cell.h", "lib/libcounter.a",
@@ -91,7 +91,7 @@ def test_a_program_is_linked_with_the_library_for_development(unpacked, tmp_path
 
 
 @pytest.mark.skipif(not shutil.which("readelf"), reason="no readelf")
-@pytest.mark.parametrize("name", ["lib/sqlite3/counter.so", "lib/sqlite3/counter-preload.so", "bin/sqlite-counter"])
+@pytest.mark.parametrize("name", ["lib/sqlite3/counter.so", "lib/sqlite3/counter-folders.so", "lib/sqlite3/counter-preload.so", "bin/sqlite-counter"])
 def test_what_is_built_is_hardened_as_debian_asks(unpacked, name):
     told = run("readelf", "-W", "-d", "-l", "--dyn-syms", unpacked / name)
     assert "GNU_RELRO" in told and re.search(r"\bNOW\b", told) and "__stack_chk_fail" in told

@@ -91,7 +91,7 @@ def test_a_release_has_the_package_for_browsers_if_it_is_named(release, sources,
 
 def test_the_archive_of_a_platform_has_the_library_the_program_and_what_to_read(release):
     with tarfile.open(release[0] / f"sqlite-counter-{VERSION}-{HERE}.tar.gz") as archive:
-        assert archive.getnames() == ["counter.so", "sqlite-counter", "LICENSE", "README.md"]
+        assert archive.getnames() == ["counter.so", "counter-folders.so", "sqlite-counter", "LICENSE", "README.md"]
         for file in LIBRARY, PROGRAM:
             assert archive.extractfile(file.name).read() == file.read_bytes()
         assert archive.getmember("sqlite-counter").mode == 0o755

@@ -124,10 +124,11 @@ def test_each_platform_has_a_package_that_the_first_one_names(all_libs, tmp_path
     for folder, name in NAMES.items():
         of_platform = described[f"sqlite-counter-{name}-{VERSION}.tgz"]
         library = "counter.dll" if folder.startswith("windows") else "counter.so"
+        right = library.replace("counter", "counter-folders")
         program = [] if folder.startswith("windows") else ["sqlite-counter"]
         files = packages[f"sqlite-counter-{name}-{VERSION}.tgz"]
         assert sorted(files) == ["LICENSE", library, "package.json", *program]
-        assert all(files[file] == (all_libs / folder / file).read_bytes() for file in [library, *program])
+        assert all(files[file] == (all_libs / folder / file).read_bytes() for file in [library, right, *program])
         assert of_platform["version"] == first["version"] == VERSION
         assert (*of_platform["os"], *of_platform["cpu"], *of_platform.get("libc", ["-"])) == {
             "linux-x64": ("linux", "x64", "glibc"), "linux-arm64": ("linux", "arm64", "glibc"), "linux-s390x": ("linux", "s390x", "glibc"),

@@ -243,9 +243,9 @@ SELECT * FROM counter_pull(NULL);
 SELECT * FROM counter_pull(5);
 --! counter_pull: the argument must be TEXT, not INTEGER 5
 SELECT * FROM counter_pull;
---! counter_pull: one argument is needed, an attached database or a file
+--! counter_pull: one argument is needed, an attached database, a file or a directory
 SELECT * FROM counter_sync;
---! counter_sync: one argument is needed, an attached database or a file
+--! counter_sync: one argument is needed, an attached database, a file or a directory
 ATTACH 'empty.db' AS empty;
 SELECT * FROM counter_pull('empty');
 --! counter_pull: empty has no counter tables

@@ -3,6 +3,7 @@
     python -m sqlite_counter token FILE DEVICE                      prints a new token for a device
     python -m sqlite_counter tokens FILE                            lists the devices, and the ids of each
     python -m sqlite_counter remove-token FILE DEVICE [--to DEVICE]
+    python -m sqlite_counter folder DIRECTORY                       makes one that files sync through
     python -m sqlite_counter sync FILE URL|DIRECTORY|FILE [--token-file TOKEN]
 """
 from __future__ import annotations
@@ -13,7 +14,7 @@ import sqlite3
 import sys
 from typing import Any, List, Optional
 
-from . import SyncError, add_token, load, remove_token, tokens
+from . import SyncError, add_token, load, make_folder, remove_token, tokens
 from .anywhere import sync
 from .database import told
 
@@ -30,9 +31,10 @@ def arguments(words: Optional[List[str]]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m sqlite_counter", description="Tokens of a served file, and syncs.")
     verbs = parser.add_subparsers(dest="verb", required=True)
     for verb, what in (("token", "prints a new token for a device"), ("tokens", "lists the devices, and the ids of each"),
-                       ("remove-token", "takes the token of a device away"), ("sync", "syncs with a server, a folder or a file")):
+                       ("remove-token", "takes the token of a device away"), ("folder", "makes a folder that files sync through"),
+                       ("sync", "syncs with a server, a folder or a file")):
         added = verbs.add_parser(verb, help=what, description=what)
-        added.add_argument("file", metavar="FILE")
+        added.add_argument("file", metavar="DIRECTORY" if verb == "folder" else "FILE")
         if verb in ("token", "remove-token"):
             added.add_argument("device", metavar="DEVICE")
     verbs.choices["remove-token"].add_argument("--to", metavar="DEVICE", help="who takes its ids over")
@@ -42,6 +44,9 @@ def arguments(words: Optional[List[str]]) -> argparse.Namespace:
 
 
 def run(given: argparse.Namespace) -> int:
+    if given.verb == "folder":
+        make_folder(given.file)
+        return 0
     connection = open_file(given.file)
     left: List[str] = []
     warnings: List[str] = []

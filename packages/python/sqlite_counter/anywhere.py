@@ -45,7 +45,7 @@ def sync(connection: Any, other: str, token_file: Optional[str] = None) -> Told:
         with told():
             attached = (name.lower() for _, name, _ in ask(connection, "PRAGMA database_list"))
             if not os.path.exists(other) and not other.startswith("file:") and other.lower() not in attached:
-                raise SyncError(f"{other}: there is no such file, and no such directory: make that once, empty")
+                raise SyncError(f"{other}: there is no such file, and no such directory: make that once, by python -m sqlite_counter folder")
             forget_warnings(connection)
             rows = ask(connection, "SELECT table_name, rows_changed FROM counter_sync(?)", other)
             said = ", ".join(f"{table}: {changed} rows changed" for table, changed in rows)
