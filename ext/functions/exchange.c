@@ -72,7 +72,7 @@ static bool may_write_attached(sqlite3 *db)
 
 /* A path must not be a way around a connection that writes nothing. Of a read-only main nobody can
  * tell whether its connection may write others, but ATTACH can. */
-void ctr_exchange_check_may_write(ctr_conn *conn, const char *path, const char *advice)
+void ctr_exchange_check_may_write(ctr_conn *conn, const char *path, bool is_file)
 {
     sqlite3 *host = conn->db;
     ctr_run run = ctr_run_on(conn, "main", NULL);
@@ -84,10 +84,15 @@ void ctr_exchange_check_may_write(ctr_conn *conn, const char *path, const char *
                         "%Q cannot be written: this connection must not create or write attached "
                         "files (SQLITE_DBCONFIG_ENABLE_ATTACH_CREATE, _WRITE)",
                         path);
-    else if (ctr_rc(conn) == SQLITE_OK && sqlite3_db_readonly(host, "main") == 1)
+    if (ctr_rc(conn) != SQLITE_OK || sqlite3_db_readonly(host, "main") != 1) return;
+    if (is_file)
         ctr_problem_set(conn, SQLITE_READONLY,
-                        "%Q cannot be written by its path, because main is read-only here%s", path,
-                        advice);
+                        "%Q cannot be written by its path, because main is read-only here: ATTACH "
+                        "it, and name the attached database",
+                        path);
+    else
+        ctr_problem_set(conn, SQLITE_READONLY, "main is read-only here, and gives nothing to %Q",
+                        path);
 }
 
 static void open_taker(exchange *x)
@@ -100,8 +105,7 @@ static void open_taker(exchange *x)
                         "ATTACH %Q, or COMMIT first",
                         x->peer);
     if (ctr_rc(x->main.conn) == SQLITE_OK)
-        ctr_exchange_check_may_write(x->main.conn, x->peer,
-                                     ": ATTACH it, and name the attached database");
+        ctr_exchange_check_may_write(x->main.conn, x->peer, true);
     if (ctr_rc(x->main.conn) != SQLITE_OK) return;
     *other = (taker){.schema = "main", .own = true};
     if (ctr_source_open_to_write(&other->db, x->main.conn, x->peer)) return;

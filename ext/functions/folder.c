@@ -622,8 +622,7 @@ static void check_marker(const exchange_folder *x)
         fail_folder(x->conn, x->at.path, "read", error);
     else
         ctr_problem_set(x->conn, SQLITE_ERROR,
-                        "%s: it has no file " COUNTER_FOLDER_MARKER
-                        ", so it is not mounted, or not yet a "
+                        "%s: it has no file .sqlite-counter, so it is not mounted, or not yet a "
                         "directory to sync with: sqlite-counter folder '%s' makes it one",
                         x->at.path, x->at.path);
 }
@@ -665,7 +664,7 @@ void ctr_folder_exchange(ctr_answer *answer, const char *directory, bool takes, 
     ctr_problem kept;
     exchange_folder x = {.answer = answer, .conn = conn, .scope = scope};
     listing quiet = {.conn = conn};
-    if (gives) ctr_exchange_check_may_write(conn, directory, "");
+    if (gives) ctr_exchange_check_may_write(conn, directory, false);
     if (gives && ctr_rc(conn) == SQLITE_OK && !sqlite3_get_autocommit(conn->db))
         ctr_problem_set(conn, SQLITE_ERROR,
                         "%Q cannot be given what this transaction may still roll back: COMMIT "

@@ -274,9 +274,8 @@ char *ctr_exchange_source(ctr_conn *conn, bool own, sqlite3_value *scope);
 /* Fails unless main has counter tables. */
 bool ctr_exchange_check_tables(ctr_conn *conn);
 
-/* Fails if this connection must not write what is at a path, which is no attached database.
- * `advice` ends a sentence about a read-only main. */
-void ctr_exchange_check_may_write(ctr_conn *conn, const char *path, const char *advice);
+/* Fails if this connection must not write what is at a path: a file, or a directory. */
+void ctr_exchange_check_may_write(ctr_conn *conn, const char *path, bool is_file);
 
 /* Returns the mark of a source, the checked name of a file, of a scope unless that is NULL. */
 int64_t ctr_exchange_mark(ctr_conn *conn, const char *name, sqlite3_value *scope);

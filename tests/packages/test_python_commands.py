@@ -124,8 +124,8 @@ def test_django_serves_its_file_under_wsgi_and_asgi(package, counter, shop, tmp_
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told[:6] == [401, 0, 1, 400, 1, [200, 401]]
-    assert told[6] == "nowhere/: there is no such folder: make it, once, or mount what it is on"
-    assert told[7] == "nowhere: there is no such file, and no such directory: make that once, empty"
+    assert told[6] == "nowhere/: there is no such folder: make it once, by make_folder(), or mount what it is on"
+    assert told[7] == "nowhere: there is no such file, and no such directory: make that once, by python -m sqlite_counter folder"
     assert told[8].startswith("ann has a token already") and told[9].startswith("counter_token takes DEVICE, or --remove DEVICE")
     assert shop.content() == ({"jam": 2, "tea": 5}, {})
     assert told[10] == "the database other is of unknown, and counters are of SQLite: name another alias"
