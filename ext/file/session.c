@@ -106,7 +106,11 @@ static int lock_or_wait(ctr_session *session, sqlite3_stmt *lock, const char *sc
             timeout = ctr_run_gives(&run, CTR_SQL_SYNC_JOURNAL_MODE, "wal")
                           ? ctr_run_busy_timeout(session->conn)
                           : 0;
-        if (!again || waited >= timeout) {
+        if (again && waited >= timeout) { /* SQLite's own text is lost with the question above */
+            ctr_problem_set(session->conn, rc, "%s", sqlite3_errstr(rc));
+            break;
+        }
+        if (!again) {
             ctr_problem_sqlite(session->conn, rc);
             break;
         }

@@ -89,36 +89,30 @@ static void fn_init(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 /* ---- changes --------------------------------------------------------------------------------- */
 
 /* Changes the identity of a schema in a transaction, which counter_witness joins for main; with
- * `lost`, declares that replica lost. The id becomes the result, if there is one, before the end: if
- * there is no memory for it, the change is rolled back. */
-static void change_in_session(ctr_conn *conn, const char *schema, int (*how)(ctr_file *),
-                              const uint8_t *lost, sqlite3_context *result)
-{
-    ctr_identity identity = {0};
-    ctr_session session;
-    ctr_file *file = ctr_file_of(conn, schema);
-    if (!file) ctr_problem_nomem(conn);
-    if (file && ctr_session_begin(&session, conn, false) == SQLITE_OK) {
-        ctr_session_lock(&session, schema);
-        if (sqlite3_stricmp(schema, "main") == 0) ctr_conn_join(conn);
-        if (ctr_rc(conn) == SQLITE_OK && lost) ctr_succession_lose(file, lost);
-        if (ctr_rc(conn) == SQLITE_OK && how) how(file);
-        if (sqlite3_stricmp(schema, "main") != 0) ctr_file_forget(file);
-        ctr_identity_read(&identity, conn, schema);
-        if (ctr_rc(conn) == SQLITE_OK && result) ctr_arg_result_id(result, identity.id);
-    }
-    if (file) ctr_session_end(&session);
-}
-
+ * `lost`, declares that replica lost. The result is set before the end: if there is no memory for
+ * it, the change is rolled back. */
 static void change(sqlite3_context *ctx, const char *function, sqlite3_value *schema_value,
                    int (*how)(ctr_file *), const uint8_t *lost)
 {
     ctr_conn *conn = sqlite3_user_data(ctx);
     const char *schema = ctr_arg_schema(ctx, function, schema_value);
     if (!schema) return;
+    ctr_identity identity = {0};
     ctr_problem problem;
     ctr_problem_begin(conn, &problem);
-    change_in_session(conn, schema, how, lost, ctx);
+    ctr_session session;
+    ctr_file *file = ctr_file_of(conn, schema);
+    if (!file) ctr_problem_nomem(conn);
+    if (file && ctr_session_begin(&session, conn, false) == SQLITE_OK) {
+        ctr_session_lock(&session, schema);
+        if (sqlite3_stricmp(schema, "main") == 0) ctr_conn_join(conn);
+        if (problem.rc == SQLITE_OK && lost) ctr_succession_lose(file, lost);
+        if (problem.rc == SQLITE_OK && how) how(file);
+        if (sqlite3_stricmp(schema, "main") != 0) ctr_file_forget(file);
+        ctr_identity_read(&identity, conn, schema);
+        if (problem.rc == SQLITE_OK) ctr_arg_result_id(ctx, identity.id);
+    }
+    if (file) ctr_session_end(&session);
     ctr_arg_problem(ctx, function, &problem);
 }
 
@@ -131,11 +125,6 @@ static int settle(ctr_file *file)
 {
     ctr_file_identity(file);
     return ctr_rc(file->conn);
-}
-
-void ctr_admin_settle(ctr_conn *conn)
-{
-    change_in_session(conn, "main", settle, NULL, NULL);
 }
 
 static void fn_settle(sqlite3_context *ctx, int argc, sqlite3_value **argv)

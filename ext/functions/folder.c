@@ -403,20 +403,6 @@ static void refuse_older(exchange_folder *x)
                         own->at.path, (long long)end, (long long)mine);
 }
 
-/* Makes the own directory unless it is there. Returns false if it cannot be written, as nothing in
- * a directory that can only be read; *why is an errno then. */
-static bool make_own(exchange_folder *x, int *why)
-{
-    device *own = &x->own;
-    *why = is_open(own) ? 0 : ctr_folder_make(&x->at, own->name);
-    const listing to = {.conn = x->conn, .of = own};
-    if (*why == 0 && !is_open(own)) open_device(&to, &x->at);
-    if (*why == 0 && ctr_rc(x->conn) == SQLITE_OK) *why = ctr_folder_may_write(&own->at);
-    if (*why == EACCES || *why == EROFS || *why == EPERM) return false;
-    if (*why && ctr_rc(x->conn) == SQLITE_OK) fail_folder(x->conn, own->at.path, "made", *why);
-    return true;
-}
-
 /* Fails if there is something to be written where nothing can be. */
 static void give_nothing(exchange_folder *x, int why)
 {
@@ -463,19 +449,33 @@ static void write_news(exchange_folder *x)
     append_moved(x, own, &(moved){.read = n, .changed = n, .upto = made.upto});
 }
 
+static void make_own(exchange_folder *x)
+{
+    device *own = &x->own;
+    const listing to = {.conn = x->conn, .of = own};
+    int error = ctr_folder_make(&x->at, own->name);
+    if (error)
+        fail_folder(x->conn, own->at.path, "made", error);
+    else
+        open_device(&to, &x->at);
+}
+
+/* A file that has counted nothing gets no directory. */
 static void give(exchange_folder *x)
 {
-    int why;
-    const listing to = {.conn = x->conn, .of = &x->own};
+    batches none;
+    device *own = &x->own;
+    const listing to = {.conn = x->conn, .of = own};
     open_device(&to, &x->at);
-    if (ctr_rc(x->conn) != SQLITE_OK) return;
-    bool writable = make_own(x, &why);
     refuse_older(x);
     if (ctr_rc(x->conn) != SQLITE_OK) return;
-    if (writable)
-        write_news(x);
-    else
+    int why = ctr_folder_may_write(is_open(own) ? &own->at : &x->at);
+    if (why) {
         give_nothing(x, why);
+        return;
+    }
+    if (!is_open(own) && write_lines(x, NULL, 0, &none) > 0) make_own(x);
+    if (is_open(own) && ctr_rc(x->conn) == SQLITE_OK) write_news(x);
 }
 
 /* ---- taking ---------------------------------------------------------------------------------- */
@@ -656,14 +656,31 @@ static void close_peer(exchange_folder *x)
     ctr_folder_close(&x->at);
 }
 
-/* What cannot be written keeps nobody from reading: that error is raised at the end. */
+/* Gives main the id that it will count under, since its directory is named after it, and takes, in
+ * one transaction. If a SELECT committed several, it would keep the snapshot of the first, and the
+ * next would fail as soon as somebody else has written. */
+static void settle_and_take(exchange_folder *x, bool takes)
+{
+    ctr_conn *conn = x->conn;
+    ctr_session session;
+    listing quiet = {.conn = conn};
+    ctr_file *file = ctr_file_of(conn, "main");
+    if (!file) ctr_problem_nomem(conn);
+    if (ctr_session_begin(&session, conn, false) == SQLITE_OK) {
+        ctr_session_lock(&session, "main");
+        ctr_conn_join(conn);
+        if (ctr_rc(conn) == SQLITE_OK) ctr_file_identity(file);
+        if (ctr_rc(conn) == SQLITE_OK) name_own(x);
+        if (takes) visit_others(x, &quiet, take_device);
+    }
+    ctr_session_end(&session);
+}
+
 void ctr_folder_exchange(ctr_answer *answer, const char *directory, bool takes, bool gives,
                          sqlite3_value *scope)
 {
     ctr_conn *conn = answer->conn;
-    ctr_problem kept;
     exchange_folder x = {.answer = answer, .conn = conn, .scope = scope};
-    listing quiet = {.conn = conn};
     if (gives) ctr_exchange_check_may_write(conn, directory, false);
     if (gives && ctr_rc(conn) == SQLITE_OK && !sqlite3_get_autocommit(conn->db))
         ctr_problem_set(conn, SQLITE_ERROR,
@@ -672,18 +689,11 @@ void ctr_folder_exchange(ctr_answer *answer, const char *directory, bool takes, 
                         directory);
     open_peer(&x, directory);
     if (ctr_rc(conn) == SQLITE_OK) ctr_exchange_check_tables(conn);
-    if (ctr_rc(conn) == SQLITE_OK) ctr_admin_settle(conn); /* before its directory is named */
-    if (ctr_rc(conn) == SQLITE_OK) name_own(&x);
-    bool opened = ctr_rc(conn) == SQLITE_OK;
-    ctr_problem_try(conn, &kept);
-    if (opened && gives) give(&x);
-    ctr_problem_end(&kept);
-    bool goes_on = kept.rc == SQLITE_OK || is_of_content(kept.rc & 0xff);
-    if (opened && takes && goes_on) visit_others(&x, &quiet, take_device);
-    if (takes && gives && kept.rc != SQLITE_OK && goes_on && ctr_rc(conn) == SQLITE_OK)
-        ctr_problem_set(conn, kept.rc, "%s; what others have given was taken",
-                        kept.text ? kept.text : "out of memory");
-    ctr_problem_raise(conn, &kept);
+    if (ctr_rc(conn) == SQLITE_OK) settle_and_take(&x, takes);
+    bool taken = takes && ctr_rc(conn) == SQLITE_OK;
+    if (gives && ctr_rc(conn) == SQLITE_OK) give(&x);
+    if (taken && ctr_rc(conn) != SQLITE_OK)
+        ctr_problem_where(conn, "what others have given was taken, but not the reverse");
     close_peer(&x);
 }
 

@@ -172,11 +172,6 @@ bool ctr_sender_is_foreign_source(const ctr_sender *from, const char *source);
  * if nothing is left of it. */
 bool ctr_sender_leave_out(ctr_sender *from, ctr_span *change);
 
-/* ==== admin.c ================================================================================= */
-
-/* Gives main the id that it will count under: a copy takes its own now. */
-void ctr_admin_settle(ctr_conn *conn);
-
 /* ==== take.c ================================================================================== */
 
 /* Takes lines, all of them or, after an error, none:

@@ -46,7 +46,7 @@ function failing(directory, error) {
 
 async function synchronize(connection, directory, scope) {
   if (connection.isInTransaction()) throw new SyncError("syncFolder() was called within a transaction: commit it before");
-  if (!fs.existsSync(directory))
+  if (!fs.statSync(directory, { throwIfNoEntry: false })?.isDirectory())
     throw new SyncError(`${directory}: there is no such folder: make it once, by makeFolder(), or mount what it is on`, {
       file: directory,
     });

@@ -51,9 +51,12 @@ def test_a_sync_goes_to_a_server_a_folder_or_a_file(package, counter, shop, tmp_
             1, "", "sqlite_counter: a server asks for a token: give a file with it by --token-file, or set SQLITE_COUNTER_TOKEN\n")
         assert command(package, tmp_path, "sync", "one.db", url, "--token-file", "no") == (
             1, "", "sqlite_counter: no: No such file or directory\n")
-    (tmp_path / "folder" / "stranger").mkdir(parents=True)
+    assert command(package, tmp_path, "folder", "folder") == (0, "", "")
+    of_another = tmp_path / "folder" / "44444444-4444-4444-8444-444444444444"
+    of_another.mkdir()
+    (of_another / f"{0:020}-{9:020}.gz").write_bytes(b"half a file")
     status, said, warned = command(package, tmp_path, "sync", "one.db", "folder")
-    assert (status, said) == (1, "1 change given, 0 taken\n") and warned.startswith("sqlite_counter: ") and "was left alone" in warned
+    assert (status, said) == (1, "1 change given, 0 taken\n") and warned.startswith("sqlite_counter: ") and "it is cut short or damaged" in warned
     central.count("tea")
     assert command(package, tmp_path, "sync", "one.db", "central.db")[:2] == (0, "hits: 0 rows changed, products: 1 rows changed\n")
     assert shop.content() == central.content() == ({"tea": 6}, {})

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import pytest
 
-from conftest import CLEAN, EXAMPLES, ROOT, SEED, run
+from conftest import CLEAN, EXAMPLES, ROOT, SEED, run, shared
 from authority import Authority
 from servers import Cutter, gunicorn, request, serving
 from shops import Model, Shop
@@ -276,7 +276,7 @@ def test_a_file_writes_nothing_where_its_folder_is_ahead(shop, ask, folder, name
         with pytest.raises(Failed) as failed:
             ask(name)("folder", one.path, folder=str(folder))
         warning = str(failed.value)
-    assert "counter_fork() gives it an id of its own, and its next sync a folder of its own" in warning
+    assert "counter_fork() gives it an id of its own, and its next sync a directory of its own" in warning
     assert contents_of(folder) == before
     one("SELECT counter_fork()")
     assert ask(name)("folder", one.path, folder=str(folder))["gave"]
@@ -659,8 +659,7 @@ def test_the_files_of_one_are_read_by_the_others(ask, all_names, tmp_path, chanc
     one, target = odd
     readers = []
     for writer, reader in pairs(all_names, chance):
-        folder = tmp_path / f"{writer} {reader}"
-        folder.mkdir()
+        folder = shared(tmp_path / f"{writer} {reader}")
         ask(writer)("folder", one.path, folder=str(folder))
         path, = (folder / one.id()).iterdir()
         lines = gzip.decompress(path.read_bytes()).decode().split("\n")[:-1]

@@ -1,18 +1,18 @@
 // folder.mjs - a folder with damage in it, and processes that are killed.
 import assert from "assert";
-import { createHash, randomBytes } from "crypto";
+import { randomBytes } from "crypto";
 import { execFileSync, spawn } from "child_process";
 import fs from "fs";
 import path from "path";
 import zlib from "zlib";
-import { SyncError, addToken, apply, changes, mark, syncFolder, syncHttp } from "sqlite-counter";
+import { SyncError, addToken, apply, changes, makeFolder, mark, syncFolder, syncHttp } from "sqlite-counter";
 import { all, claims, close, connect, contents, count, driver, idOf, open, place, random, run, serve } from "./common.mjs";
 
 const KILLS = Number(process.env.COUNTER_KILLS ?? 4);
 
 async function two(name) {
   const folder = `${place(name)}/folder`;
-  fs.mkdirSync(folder);
+  await makeFolder(folder);
   const [a, b] = [await open(`${name}/a.db`), await open(`${name}/b.db`)];
   return { folder, a, b, of: path.join(folder, await idOf(a)) };
 }
@@ -23,14 +23,6 @@ const numbers = (folder) =>
     .filter((name) => /^\d{20}-\d{20}\.gz$/.test(name))
     .sort();
 
-// The UUID of version 5 of a line in the nil UUID.
-function digestOf(line) {
-  const bytes = createHash("sha1").update(Buffer.alloc(16)).update(line).digest().subarray(0, 16);
-  bytes[6] = (bytes[6] & 0x0f) | 0x50;
-  bytes[8] = (bytes[8] & 0x3f) | 0x80;
-  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
-}
-
 // What b says of one file after `change(lines, file)`, which may return other bytes; then the file is whole again.
 async function warned({ folder, b, of }, change) {
   const file = path.join(of, numbers(of)[0]);
@@ -39,7 +31,7 @@ async function warned({ folder, b, of }, change) {
   fs.writeFileSync(file, change(lines, whole) ?? zlib.gzipSync(lines.join("\n")));
   const { took, warnings } = await syncFolder(b, folder);
   fs.writeFileSync(file, whole);
-  assert.deepStrictEqual([took, warnings.length, warnings[0].file], [0, 1, file]);
+  assert.deepStrictEqual([took, warnings.length, warnings[0].file], [0, 1, path.dirname(file)]);
   assert.ok(warnings[0].message.startsWith(`${file}: `));
   return warnings[0].message.slice(file.length + 2);
 }
@@ -71,15 +63,15 @@ await claims({
       assert.ok(error instanceof SyncError, String(error));
       assert.deepStrictEqual([error.message, error.file], [`sqlite-counter: ${at}: ${what}`, at]);
     };
-    const inside = "it is the folder of one source: give the folder that it is in";
-    await says(`${folder}/nowhere`, "there is no such folder: make it, once, or mount what it is on");
+    const inside = "it is the directory of one device: give the one that it is in";
+    await says(`${folder}/nowhere`, "there is no such folder: make it once, by makeFolder(), or mount what it is on");
     await says(of, inside);
     await says(`${of}/`, inside);
     const before = fs.readdirSync(of);
     fs.renameSync(of, `${folder}/moved`);
     await says(`${folder}/moved`, inside);
     fs.renameSync(`${folder}/moved`, of);
-    assert.deepStrictEqual([fs.readdirSync(folder), fs.readdirSync(of)], [[path.basename(of)], before]);
+    assert.deepStrictEqual([fs.readdirSync(folder), fs.readdirSync(of)], [[".sqlite-counter", path.basename(of)], before]);
     await close(a);
     await close(b);
   },
@@ -104,20 +96,13 @@ await claims({
     const world = await two("damaged");
     await count(world.a, "x", 1, 1);
     await syncFolder(world.a, world.folder);
-    assert.match(
-      await warned(world, (_, whole) => whole.subarray(0, whole.length / 2)),
-      /unexpected end of file: nothing of it was taken\. If it does not arrive whole, delete it on the machine that wrote it/
-    );
-    assert.match(await warned(world, () => Buffer.alloc(0)), /nothing of it was taken/);
-    assert.match(
-      await warned(world, (lines) => void (lines[0] = lines[0].replace('"table":"hits"', '"table":"hats"'))),
-      /^its digest is not that of its lines: /
-    );
-    assert.match(
-      await warned(world, (lines) => void lines.splice(1, 1)),
-      /^it has no last line with a digest: |^its digest is not/
-    );
-    assert.match(await warned(world, (lines) => void lines.splice(0, 1)), /^its digest is not/);
+    for (const harm of [
+      (_, whole) => whole.subarray(0, whole.length / 2),
+      () => Buffer.alloc(0),
+      (lines) => void (lines[0] = lines[0].replace('"table":"hits"', '"table":"hats"')),
+      (lines) => void lines.splice(1, 1),
+    ])
+      assert.match(await warned(world, harm), /^(it is cut short or damaged|line 1: .*): nothing of it was taken$/);
     assert.deepStrictEqual((await syncFolder(world.b, world.folder)).warnings, []);
     assert.deepStrictEqual(await contents(world.b), { "x/1": "1" });
     await close(world.a);
@@ -144,10 +129,8 @@ await claims({
     assert.strictEqual(took, 1);
     assert.deepStrictEqual(await contents(b), { "x/1": "1" });
     const messages = warnings.map(({ message }) => message).join("\n");
-    assert.strictEqual(warnings.length, 3);
-    assert.match(messages, /: counter_take: change 1: table other: no counter table was created with this name here: CREATE it as at the source/);
-    assert.match(messages, /not a source: its name is not that of the folder of a source/);
-    assert.match(messages, /conflicted copy\).gz: its name is not that of a file of changes/);
+    assert.strictEqual(warnings.length, 1);
+    assert.match(messages, /: line 1: change 1: table other: no counter table was created with this name here: CREATE it as at the source/);
     for (const db of [a, b, c]) await close(db);
   },
 
@@ -194,7 +177,7 @@ await claims({
     await count(a, "x", 1, 100);
     for (const db of [a, c, b, a, c]) await syncFolder(db, folder);
     for (const db of [a, b, c]) assert.deepStrictEqual(await contents(db), { "x/1": "111" });
-    assert.strictEqual(fs.readdirSync(folder).length, 2);
+    assert.strictEqual(fs.readdirSync(folder).length, 3);
     for (const db of [a, b, c]) await close(db);
   },
 
@@ -222,14 +205,14 @@ await claims({
           message.test(error.message) &&
           error.file.startsWith(at)
       );
-    await fails(a, "unwritable/none", /unwritable\/none: there is no such folder: make it, once, or mount what it is on/);
+    await fails(a, "unwritable/none", /unwritable\/none: there is no such folder: make it once, by makeFolder\(\), or mount what it is on/);
     fs.writeFileSync("unwritable/file", "");
-    await fails(a, "unwritable/file", /unwritable\/file: it cannot be read: ENOTDIR.*Nothing is lost: the next call goes on/);
+    await fails(a, "unwritable/file", /unwritable\/file: there is no such folder/);
     await count(b, "x", 1, 1);
     await syncFolder(b, folder);
     await count(a, "x", 1, 1);
     fs.writeFileSync(of, "in the way");
-    await fails(a, folder, /own changes cannot be written; those of others were taken: E/);
+    await fails(a, folder, /what others have given was taken, but not the reverse: .*cannot be read: Not a directory/);
     assert.deepStrictEqual(await contents(a), { "x/1": "2" });
     fs.rmSync(of);
     assert.strictEqual((await syncFolder(a, folder)).gave, 1);
@@ -242,7 +225,7 @@ await claims({
 
   async "rows that a constraint refuses are told by their number"() {
     const folder = `${place("apart")}/folder`;
-    fs.mkdirSync(folder);
+    await makeFolder(folder);
     const table = "CREATE TABLE p(k TEXT PRIMARY KEY, name UNIQUE, n INTEGER); SELECT counter_replicate('p', 'n')";
     const [a, b] = [await open("apart/a.db", table), await open("apart/b.db", table)];
     await run(a, "INSERT INTO p VALUES ('a', 'tea', 1), ('b', 'jam', 1)");
@@ -272,35 +255,9 @@ await claims({
     for (const db of [a, b, c]) await close(db);
   },
 
-  async "a file whose lines are those of another source is told of, and nothing of it is taken"() {
-    const { folder, a, b, of } = await two("strange lines");
-    await count(a, "x", 1, 1);
-    await syncFolder(a, folder);
-    const [whole] = numbers(of);
-    const bytes = fs.readFileSync(path.join(of, whole));
-    const [line] = zlib.gunzipSync(bytes).toString().split("\n");
-    const write = (changed) =>
-      fs.writeFileSync(path.join(of, whole), zlib.gzipSync(`${changed}\n${JSON.stringify({ lines: 1, digest: digestOf(changed) })}\n`));
-    for (const [changed, said] of [
-      [line.replace(/"source":"[^"]*"/, '"source":"7529cd67-394b-3247-8020-f2a7272fc8d9 own"'), /it has changes of '7529cd67-394b-3247-8020-f2a7272fc8d9 own', not of '/],
-      [line.replace('"format":1', '"format":2'), /it has the format 2, and this version reads 1: install a newer sqlite-counter/],
-      [line.replace(/"upto":[0-9]+/, '"upto":1'), /its lines bring less than its name says: it was left alone/],
-    ]) {
-      write(changed);
-      const { warnings } = await syncFolder(b, folder);
-      assert.strictEqual(warnings.length, 1);
-      assert.match(warnings[0].message, said);
-    }
-    fs.writeFileSync(path.join(of, whole), bytes);
-    assert.deepStrictEqual((await syncFolder(b, folder)).warnings, []);
-    assert.deepStrictEqual(await contents(b), { "x/1": "1" });
-    await close(a);
-    await close(b);
-  },
-
   async "a sync warns of what it has deleted and of columns that do not travel"() {
     const folder = `${place("warned")}/folder`;
-    fs.mkdirSync(folder);
+    await makeFolder(folder);
     const table = "CREATE TABLE p(k TEXT PRIMARY KEY, v); SELECT counter_replicate('p')";
     const [a, b] = [await open("warned/a.db", table), await open("warned/b.db", table)];
     await run(a, "INSERT INTO p SELECT value, 1 FROM json_each('[1,2,3,4,5,6,7,8,9,10,11,12]')");
@@ -338,45 +295,14 @@ await claims({
     for (let i = 0; i < 2; i++)
       await assert.rejects(syncFolder(a, folder), {
         name: "SyncError",
-        file: of,
-        message: `sqlite-counter: ${of}: it is a link, and a sync writes where no link leads: remove it`,
+        file: folder,
+        message: `sqlite-counter: what others have given was taken, but not the reverse: ${of}: it is a link, and links are not followed`,
       });
     assert.deepStrictEqual(fs.readdirSync(target).sort(), precious);
     for (const name of precious) assert.strictEqual(fs.readFileSync(`${target}/${name}`, "utf8"), "precious");
     assert.deepStrictEqual(await contents(a), { "x/1": "11" });
     fs.rmSync(of);
     assert.strictEqual((await syncFolder(a, folder)).gave, 1);
-    await close(a);
-    await close(b);
-  },
-
-  async "links, pipes and devices of others are told of, and not read"() {
-    const { folder, a, b, of } = await two("strange");
-    await count(a, "x", 1, 1);
-    await syncFolder(a, folder);
-    const at = (name) => path.join(folder, `${name}-0000-4000-8000-000000000000`);
-    const file = `${"0".repeat(20)}-${"9".padStart(20, "0")}.gz`;
-    fs.symlinkSync(path.resolve(of), at("00000000"));
-    for (const name of ["00000001", "00000002", "00000003", "00000004"]) fs.mkdirSync(at(name));
-    execFileSync("mkfifo", [path.join(at("00000001"), file)]);
-    fs.symlinkSync("/dev/zero", path.join(at("00000002"), file));
-    fs.symlinkSync(path.resolve(of, numbers(of)[0]), path.join(at("00000003"), file));
-    fs.mkdirSync(path.join(at("00000004"), file));
-    const { took, warnings } = await syncFolder(b, folder);
-    assert.deepStrictEqual([took, warnings.length], [1, 5]);
-    for (const { message } of warnings) assert.match(message, /it was left alone$/);
-    assert.deepStrictEqual(await contents(b), { "x/1": "1" });
-    await close(a);
-    await close(b);
-  },
-
-  async "a folder whose name only looks like that of a source is told of, and the others are taken"() {
-    const { folder, a, b } = await two("looks");
-    await count(a, "x", 1, 1);
-    await syncFolder(a, folder);
-    for (const digit of ["0", "f"]) fs.mkdirSync(path.join(folder, `${digit.repeat(8)}-0000-4000-8000-000000000000-${"0".repeat(16)}`));
-    const { took, warnings } = await syncFolder(b, folder);
-    assert.deepStrictEqual([took, warnings.length], [1, 2]);
     await close(a);
     await close(b);
   },
@@ -389,7 +315,7 @@ await claims({
     const pages = (await all(b, "SELECT page_count AS n FROM pragma_page_count"))[0].n;
     await run(b, `PRAGMA max_page_count = ${pages + 5}`);
     if (driver !== "sqlite3") // which opens a connection of its own, without this limit
-      await assert.rejects(syncFolder(b, folder), /^SyncError: sqlite-counter: the database cannot be written: .*database or disk is full.*Nothing is lost: the next call goes on/);
+      await assert.rejects(syncFolder(b, folder), /^SyncError: sqlite-counter: .*database or disk is full\. Nothing is lost: the next call goes on/);
     await run(b, "PRAGMA max_page_count = 1000000");
     assert.deepStrictEqual((await syncFolder(b, folder)).warnings, []);
     assert.deepStrictEqual(await contents(b), await contents(a));
@@ -404,7 +330,7 @@ await claims({
     await close(a);
     const once = `${JSON.stringify(process.execPath)} --no-warnings folder.mjs ${driver} once full`;
     const said = execFileSync("sh", ["-c", `trap '' XFSZ; ulimit -f 512; exec ${once}`]).toString();
-    assert.match(said, /own changes cannot be written; those of others were taken: EFBIG.*Nothing is lost: the next call goes on/);
+    assert.match(said, /what others have given was taken, but not the reverse: .*cannot be written: File too large/);
     assert.deepStrictEqual(fs.readdirSync(of), []);
     const again = await open("full/a.db");
     await syncFolder(again, folder);

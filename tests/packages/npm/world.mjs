@@ -3,7 +3,7 @@
 import assert from "assert";
 import fs from "fs";
 import path from "path";
-import { addToken, syncFolder, syncHttp } from "sqlite-counter";
+import { addToken, makeFolder, syncFolder, syncHttp } from "sqlite-counter";
 import { claims, close, contents, count, open, place, random, serve } from "./common.mjs";
 
 const VALUES = ["1", "-1", "3", "9007199254740993", "-9007199254740995"];
@@ -13,7 +13,7 @@ const STEPS = 90;
 async function world(stream) {
   const pick = random(stream);
   const folder = `${place(`world-${stream}`)}/folder`;
-  fs.mkdirSync(folder);
+  await makeFolder(folder);
   const model = {};
   const files = [];
   const server = await open(`world-${stream}/server.db`);
@@ -24,6 +24,7 @@ async function world(stream) {
   const filesThere = () =>
     fs
       .readdirSync(folder)
+      .filter((name) => !name.startsWith("."))
       .flatMap((name) => fs.readdirSync(path.join(folder, name)).map((file) => path.join(folder, name, file)))
       .filter((file) => /^\d{20}-\d{20}\.gz$/.test(path.basename(file)));
   const steps = {
