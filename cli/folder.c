@@ -70,13 +70,15 @@ static void take_row(cli_file *file, sqlite3_stmt *row, bool gives, cli_rows *ro
 static void move(cli_file *file, const char *directory, const char *scope, bool gives,
                  cli_rows *rows, bool *failed)
 {
+    cli_begin(file); /* which waits for others */
     sqlite3_stmt *row =
         cli_prepare_text(file, gives ? CLI_SQL_PUSH_INTO : CLI_SQL_PULL_FROM, directory);
     if (row && !gives) sqlite3_bind_text(row, 2, scope, -1, SQLITE_STATIC);
     while (cli_step(file, row)) take_row(file, row, gives, rows, failed);
+    sqlite3_finalize(row);
+    cli_end(file);
     *failed = *failed || file->c->failed;
     file->c->failed = false;
-    sqlite3_finalize(row);
 }
 
 void cli_folder_check(cli_file *file, const char *directory)
@@ -94,6 +96,8 @@ void cli_folder_sync(cli_file *file, const char *directory, const char *scope, c
     if (file->c->failed) return;
     cli_progress_rows(file);
     if (watch) watch_all(file->c, watch, directory);
+    cli_run(file, "SELECT counter_settle()"); /* before its directory is named */
+    if (file->c->failed) return;
     move(file, directory, NULL, true, rows, &failed);
     move(file, directory, scope, false, rows, &failed);
     file->c->failed = failed;

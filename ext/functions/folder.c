@@ -292,6 +292,17 @@ static int64_t end_of_main(ctr_conn *conn)
     return ctr_rc(conn) == SQLITE_OK ? ctr_feed_end(conn) : 0;
 }
 
+/* Fails if a line is of another source than the directory: lines have what is committed, and main
+ * has taken a new id since. */
+static void check_line_source(const exchange_folder *x, const char *line)
+{
+    const char *head = ctr_text_print(x->conn, "{\"format\":%d,\"source\":\"%s\"", CTR_LINES_FORMAT,
+                                      x->own.source);
+    if (head && strncmp(line, head, strlen(head)) != 0)
+        ctr_problem_set(x->conn, SQLITE_ERROR,
+                        "main has taken an id of its own in this transaction: COMMIT first");
+}
+
 /* Writes the lines from a number on as a file of the name `aside`; without one only counts what
  * there is. Returns the number of changes; 0: there is no such file then. */
 static int64_t write_lines(exchange_folder *x, const char *aside, int64_t since, batches *made)
@@ -309,6 +320,7 @@ static int64_t write_lines(exchange_folder *x, const char *aside, int64_t since,
         int64_t changes = sqlite3_column_int64(row, 2);
         made->upto = sqlite3_column_int64(row, 1);
         n += changes;
+        if (line) check_line_source(x, line);
         if (changes == 0 || !aside || !line) continue;
         if (!begun) ctr_gzip_create(&file, conn, &x->own.at, aside);
         begun = true;
@@ -656,6 +668,13 @@ static void close_peer(exchange_folder *x)
     ctr_folder_close(&x->at);
 }
 
+static void check_scope(ctr_conn *conn, sqlite3_value *scope)
+{
+    ctr_scope checked = {0};
+    ctr_scope_open(&checked, conn, scope);
+    ctr_scope_close(&checked);
+}
+
 /* Gives main the id that it will count under, since its directory is named after it, and takes, in
  * one transaction. If a SELECT committed several, it would keep the snapshot of the first, and the
  * next would fail as soon as somebody else has written. */
@@ -682,12 +701,8 @@ void ctr_folder_exchange(ctr_answer *answer, const char *directory, bool takes, 
     ctr_conn *conn = answer->conn;
     exchange_folder x = {.answer = answer, .conn = conn, .scope = scope};
     if (gives) ctr_exchange_check_may_write(conn, directory, false);
-    if (gives && ctr_rc(conn) == SQLITE_OK && !sqlite3_get_autocommit(conn->db))
-        ctr_problem_set(conn, SQLITE_ERROR,
-                        "%Q cannot be given what this transaction may still roll back: COMMIT "
-                        "first",
-                        directory);
     open_peer(&x, directory);
+    if (ctr_rc(conn) == SQLITE_OK && scope) check_scope(conn, scope);
     if (ctr_rc(conn) == SQLITE_OK) ctr_exchange_check_tables(conn);
     if (ctr_rc(conn) == SQLITE_OK) settle_and_take(&x, takes);
     bool taken = takes && ctr_rc(conn) == SQLITE_OK;

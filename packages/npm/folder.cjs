@@ -5,13 +5,14 @@
 const fs = require("fs");
 const path = require("path");
 
-const { isOurs, withConnection } = require("./drivers.cjs");
+const { inTransaction, isOurs, withConnection } = require("./drivers.cjs");
 const { SyncError, plain } = require("./errors.cjs");
 const { countApart, forgetWarnings, readWarnings, scopeText, settle } = require("./lines.cjs");
 const { loadFolders } = require("./load.cjs");
 
 const MARKER = ".sqlite-counter";
-const SYNC = `SELECT table_name AS file, source, rows_read AS changes, note FROM counter_sync(:a, NULL, :b)`;
+const PULL = "SELECT table_name AS file, rows_read AS changes, note FROM counter_pull(:a, NULL, :b)";
+const PUSH = "SELECT table_name AS file, rows_read AS changes, note FROM counter_push(:a)";
 
 async function makeFolder(directory) {
   try {
@@ -22,24 +23,27 @@ async function makeFolder(directory) {
   }
 }
 
-function* exchange(connection, directory, scope) {
-  return yield connection.all(SYNC, directory, scope);
+// BEGIN waits for others that write the file.
+function* move(connection, sql, values) {
+  return yield* inTransaction(connection, function* () {
+    return yield connection.all(sql, ...values);
+  });
 }
 
 // The right is given when it is missed: a program that calls syncFolder() means it.
-async function exchangeWithRight(connection, directory, scope) {
+async function moveWithRight(connection, sql, ...values) {
   try {
-    return await connection.run(exchange, directory, scope);
+    return await connection.run(move, sql, values);
   } catch (error) {
     if (!/this connection has no right to use one/.test(error.message)) throw error;
   }
   await loadFolders(connection.db);
-  return connection.run(exchange, directory, scope);
+  return connection.run(move, sql, values);
 }
 
 function failing(directory, error) {
-  if (error instanceof SyncError || !/^counter_sync: /.test(error.message)) return error;
-  const said = error.message.replace(/^counter_sync: /, "");
+  if (error instanceof SyncError || !(isOurs(error) || /^counter_pu/.test(error.message))) return error;
+  const said = error.message.replace(/^counter_(pull|push): /, "");
   const next = isOurs(error) ? ". Nothing is lost: the next call goes on" : "";
   return new SyncError(`${said}${next}`, { file: directory, cause: error });
 }
@@ -50,14 +54,15 @@ async function synchronize(connection, directory, scope) {
     throw new SyncError(`${directory}: there is no such folder: make it once, by makeFolder(), or mount what it is on`, {
       file: directory,
     });
-  const own = (await connection.run(settle)).replace(/ own$/, "");
+  await connection.run(settle); // before its directory is named
   await connection.run(forgetWarnings);
   const result = { gave: 0, took: 0, warnings: [], apart: 0 };
   try {
-    for (const { file, source, changes, note } of await exchangeWithRight(connection, directory, scope)) {
-      result[source === own ? "gave" : "took"] += Number(changes);
-      if (note) result.warnings.push({ file, message: plain(note) });
-    }
+    for (const [way, sql, ...values] of [["took", PULL, directory, scope], ["gave", PUSH, directory]])
+      for (const { file, changes, note } of await moveWithRight(connection, sql, ...values)) {
+        result[way] += Number(changes);
+        if (note) result.warnings.push({ file, message: plain(note) });
+      }
   } catch (error) {
     throw failing(directory, error);
   }

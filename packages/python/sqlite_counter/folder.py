@@ -5,15 +5,16 @@ import os
 import re
 from typing import Any, List, Tuple
 
-from .batches import Scope, need_tables, scope_text, source_of
-from .database import SyncError, ask, plain, text, told
+from .batches import Scope, need_tables, scope_text, settle
+from .database import SyncError, ask, plain, text, told, transaction
 from .library import allow_folders
 from .results import Synced, count_apart, forget_warnings, need_no_transaction, tell_warnings
 
 MARKER = ".sqlite-counter"
 NO_RIGHT = "this connection has no right to use one"
 
-SYNC = "SELECT source, rows_read, note FROM counter_sync(?, NULL, ?)"
+PULL = "SELECT rows_read, note FROM counter_pull(?, NULL, ?)"
+PUSH = "SELECT rows_read, note FROM counter_push(?)"
 
 
 def make_folder(directory: Any) -> None:
@@ -28,15 +29,22 @@ def make_folder(directory: Any) -> None:
         raise SyncError(f"{error.filename or directory}: {error.strerror or error}") from error
 
 
-def exchange(connection: Any, directory: str, scope: Any) -> List[Tuple[Any, ...]]:
+def move(connection: Any, sql: str, *values: Any) -> Tuple[int, List[str]]:
+    """How many changes were moved, and notes. BEGIN waits for others that write the file."""
+    with transaction(connection):
+        rows = ask(connection, sql, *values)
+    return sum(n for n, _ in rows), [plain(text(note)) for _, note in rows if note]
+
+
+def move_with_right(connection: Any, sql: str, *values: Any) -> Tuple[int, List[str]]:
     """The right is given when it is missed: a program that calls sync_folder() means it."""
     try:
-        return ask(connection, SYNC, directory, scope)
+        return move(connection, sql, *values)
     except Exception as error:
         if NO_RIGHT not in str(error):
             raise
     allow_folders(connection)
-    return ask(connection, SYNC, directory, scope)
+    return move(connection, sql, *values)
 
 
 def sync_folder(connection: Any, directory: Any, scope: Scope = None) -> Synced:
@@ -50,16 +58,13 @@ def sync_folder(connection: Any, directory: Any, scope: Scope = None) -> Synced:
     with told():
         need_tables(connection)
         forget_warnings(connection)
+        settle(connection)  # before its folder is named
         try:
-            rows = exchange(connection, directory, scope_text(scope))
+            took, warnings = move_with_right(connection, PULL, directory, scope_text(scope))
+            gave, notes = move_with_right(connection, PUSH, directory)
         except Exception as error:
-            said = re.sub("^counter_sync: ", "", str(error))
+            said = re.sub("^counter_pu(ll|sh): ", "", str(error))
             if said == str(error):
                 raise
             raise SyncError(said) from error
-        own = source_of(connection)
-        gave = sum(n for source, n, _ in rows if text(source) == own)
-        took = sum(n for source, n, _ in rows if text(source) != own)
-        told_of = [(text(source) == own, plain(text(note))) for source, _, note in rows if note]
-        return Synced(gave, took, 0, [note for is_own, note in told_of if not is_own] + tell_warnings(connection),
-                      count_apart(connection), tuple(note for is_own, note in told_of if is_own))
+        return Synced(gave, took, 0, warnings + tell_warnings(connection), count_apart(connection), tuple(notes))

@@ -212,7 +212,7 @@ await claims({
     await syncFolder(b, folder);
     await count(a, "x", 1, 1);
     fs.writeFileSync(of, "in the way");
-    await fails(a, folder, /what others have given was taken, but not the reverse: .*cannot be read: Not a directory/);
+    await fails(a, folder, /cannot be read: Not a directory/);
     assert.deepStrictEqual(await contents(a), { "x/1": "2" });
     fs.rmSync(of);
     assert.strictEqual((await syncFolder(a, folder)).gave, 1);
@@ -296,7 +296,7 @@ await claims({
       await assert.rejects(syncFolder(a, folder), {
         name: "SyncError",
         file: folder,
-        message: `sqlite-counter: what others have given was taken, but not the reverse: ${of}: it is a link, and links are not followed`,
+        message: `sqlite-counter: ${of}: it is a link, and links are not followed`,
       });
     assert.deepStrictEqual(fs.readdirSync(target).sort(), precious);
     for (const name of precious) assert.strictEqual(fs.readFileSync(`${target}/${name}`, "utf8"), "precious");
@@ -330,7 +330,7 @@ await claims({
     await close(a);
     const once = `${JSON.stringify(process.execPath)} --no-warnings folder.mjs ${driver} once full`;
     const said = execFileSync("sh", ["-c", `trap '' XFSZ; ulimit -f 512; exec ${once}`]).toString();
-    assert.match(said, /what others have given was taken, but not the reverse: .*cannot be written: File too large/);
+    assert.match(said, /cannot be written: File too large/);
     assert.deepStrictEqual(fs.readdirSync(of), []);
     const again = await open("full/a.db");
     await syncFolder(again, folder);

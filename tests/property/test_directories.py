@@ -1,0 +1,212 @@
+"""test_directories.py - counter_sync, counter_pull and counter_push with a directory: who may use one, what is refused, and
+that nothing of a transaction that may still be rolled back is given."""
+import os
+import random
+import shutil
+import sqlite3
+import threading
+import time
+
+import pytest
+
+from files import EXTENSION, connect
+
+
+SEED = os.environ.get("COUNTER_SEED") or str(random.SystemRandom().randrange(2**32))
+FOLDERS = "sqlite3_counter_folders_init"
+CALLS = [f"SELECT * FROM {name}('shared')" for name in ("counter_sync", "counter_pull", "counter_push", "counter_folder")]
+
+
+def give_right(db, library=None):
+    db.enable_load_extension(True)
+    if library:
+        db.load_extension(str(library))
+    else:
+        db.execute("SELECT load_extension(?, ?)", (str(EXTENSION), FOLDERS))
+    db.enable_load_extension(False)
+    return db
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / ".sqlite-counter").touch()
+    return tmp_path
+
+
+def shop(path, right=True):
+    db = connect(path)
+    db.execute("PRAGMA busy_timeout = 20000")
+    db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS hits USING counter(k TEXT PRIMARY KEY, n COUNTER)")
+    return give_right(db) if right else db
+
+
+def content(db):
+    return dict(db.execute("SELECT k, n FROM hits"))
+
+
+def written(place):
+    return {path.name: path.stat().st_mtime_ns for path in (place / "shared").rglob("*")}
+
+
+def refused(db, sql, *values):
+    with pytest.raises(sqlite3.Error) as error:
+        db.execute(sql, values).fetchall()
+    return str(error.value)
+
+
+def test_sql_cannot_give_the_right_and_without_it_no_directory_is_touched(place):
+    db = shop("a.db", right=False)
+    db.execute("INSERT INTO hits VALUES ('x', 1)")
+    before = written(place)
+    for value in (None, 1, "x", b"x", "sqlite-counter folders"):
+        assert refused(db, "SELECT counter_folders(?)", value).startswith("counter_folders: SQL cannot give a connection the right")
+    for call in CALLS:
+        assert "this connection has no right to use one" in refused(db, call)
+    assert written(place) == before
+
+
+def test_the_second_entry_point_and_the_second_library_give_it(place):
+    for library in None, f"{EXTENSION}-folders":
+        db = give_right(shop(f"{library is None}.db", right=False), library)
+        for call in CALLS:
+            db.execute(call).fetchall()
+
+
+def test_the_second_library_alone_says_what_it_lacks(place):
+    db = sqlite3.connect(":memory:")
+    db.enable_load_extension(True)
+    with pytest.raises(sqlite3.Error, match="load the library before this one"):
+        db.load_extension(str(f"{EXTENSION}-folders"))
+
+
+def test_triggers_and_views_cannot_call_them(place):
+    db = shop("a.db")
+    db.execute("CREATE TABLE t(x)")
+    for call in CALLS:
+        db.execute(f"CREATE VIEW v AS {call}")
+        assert "unsafe use" in refused(db, "SELECT * FROM v")
+        db.execute("DROP VIEW v")
+
+
+def test_an_authorizer_that_forbids_ATTACH_forbids_directories(place):
+    db = shop("a.db")
+    db.set_authorizer(lambda action, *_: sqlite3.SQLITE_DENY if action == 24 else sqlite3.SQLITE_OK)
+    for call in CALLS:
+        assert "does not allow to ATTACH 'shared'" in refused(db, call)
+
+
+def test_a_connection_that_writes_nothing_gives_nothing(place):
+    db = shop("a.db")
+    db.execute("INSERT INTO hits VALUES ('x', 1)")
+    db.execute("PRAGMA query_only = 1")
+    for call in CALLS[0], CALLS[2]:
+        assert "PRAGMA query_only of this connection is on" in refused(db, call)
+    assert list(written(place)) == [".sqlite-counter"]
+
+
+def test_nothing_that_may_be_rolled_back_is_given_and_a_pull_is_rolled_back(place):
+    a, b, c = shop("a.db"), shop("b.db"), shop("c.db")
+    a.execute("INSERT INTO hits VALUES ('y', 5)")
+    b.execute("INSERT INTO hits VALUES ('x', 2)")
+    b.execute(CALLS[2]).fetchall()
+    a.execute("BEGIN")
+    a.execute("INSERT INTO hits VALUES ('x', 1), ('y', 1)")
+    assert a.execute(CALLS[0]).fetchall()[0][1:4] == (1, 1, 0) and content(a) == {"x": 3, "y": 6}
+    assert c.execute(CALLS[1]).fetchall() and content(c) == {"x": 2, "y": 5}
+    a.execute("ROLLBACK")
+    assert content(a) == {"y": 5}
+    assert a.execute(CALLS[1]).fetchall()[0][1:4] == (1, 1, 0) and content(a) == {"x": 2, "y": 5}
+    a.execute("INSERT INTO hits VALUES ('y', 10)")
+    for db in a, c:
+        db.execute(CALLS[0]).fetchall()
+    assert content(c) == content(a) == {"x": 2, "y": 15}
+
+
+def test_a_copy_that_has_not_committed_its_new_id_gives_nothing(place):
+    a = shop("a.db")
+    a.execute("INSERT INTO hits VALUES ('x', 1)")
+    a.close()
+    shutil.copy("a.db", "copy.db")
+    copy = shop("copy.db")
+    copy.execute("BEGIN IMMEDIATE")
+    assert "main has taken an id of its own in this transaction: COMMIT first" in refused(copy, CALLS[2])
+    copy.execute("COMMIT")
+    copy.execute(CALLS[2]).fetchall()
+    assert len([name for name in written(place) if name.endswith(".gz")]) == 1
+
+
+def test_a_directory_without_its_marker_is_refused_and_nothing_is_written(place):
+    db = shop("a.db")
+    db.execute("INSERT INTO hits VALUES ('x', 1)")
+    marker = place / "shared" / ".sqlite-counter"
+    marker.unlink()
+    for _ in range(2):
+        for call in CALLS:
+            assert "shared: it has no file .sqlite-counter, so it is not mounted" in refused(db, call)
+        assert not [path for path in written(place) if path != ".sqlite-counter"]
+        marker.is_symlink() or marker.symlink_to(place / "a.db")
+
+
+def test_arguments_of_a_file_are_no_arguments_of_a_directory(place):
+    db = shop("a.db")
+    assert "the second argument is for a file, and 'shared' is a directory" in refused(db, "SELECT * FROM counter_pull('shared', 'full')")
+    assert "a scope is for a directory, and 'b.db' is none" in refused(db, "SELECT * FROM counter_pull('b.db', NULL, '[1]')")
+    assert "a push takes nothing" in refused(db, "SELECT * FROM counter_push('shared', NULL, '[1]')")
+    assert "scope must be a JSON array" in refused(db, "SELECT * FROM counter_pull('shared', NULL, 'x')")
+
+
+def test_what_a_row_tells_of_a_device(place):
+    a, b = shop("a.db"), shop("b.db")
+    a.execute("INSERT INTO hits VALUES ('x', 1), ('y', 2)")
+    (own,), = a.execute("SELECT counter_settle()")
+    (row,) = a.execute("SELECT table_name, rows_read, rows_changed, conflicts, note, source, upto FROM counter_sync('shared')")
+    end, = a.execute("SELECT counter_changes_end()").fetchone()
+    assert row == (f"shared/{own}", 2, 2, 0, None, own, end)
+    assert b.execute("SELECT table_name, source, upto, rows_read FROM counter_sync('shared')").fetchall() == [(f"shared/{own}", own, end, 2)]
+    path, source, written, upto, mark = b.execute("SELECT * FROM counter_folder('shared')").fetchone()
+    assert (path, source, upto, mark) == (f"shared/{own}", own, end, end) and written > 1e9
+    assert a.execute("SELECT * FROM counter_sync('shared')").fetchall() == b.execute("SELECT * FROM counter_sync('shared')").fetchall() == []
+
+
+def test_files_that_others_write_meanwhile_sync_without_an_error_and_lose_nothing(place):
+    """After BEGIN IMMEDIATE, which waits for them."""
+    stop, failed, counted = threading.Event(), [], {}
+    for name in "abc":
+        db = shop(f"{name}.db")
+        db.execute("PRAGMA journal_mode = WAL")
+        db.close()
+
+    def count(name):
+        try:
+            db, n = shop(f"{name}.db"), 0
+            while not stop.is_set():
+                db.execute("INSERT INTO hits VALUES (?, 1)", (random.choice("xyz"),))
+                n += 1
+                time.sleep(.002)  # else nobody else gets the lock
+            counted[name] = n
+            db.close()
+        except sqlite3.Error as error:
+            failed.append(error)
+
+    writers = [threading.Thread(target=count, args=name) for name in "abc"]
+    for writer in writers:
+        writer.start()
+    shops = [shop(f"{name}.db") for name in "abc"]
+    try:
+        for _ in range(5):
+            for db in shops:
+                db.execute("BEGIN IMMEDIATE")
+                db.execute(CALLS[0]).fetchall()
+                db.execute("COMMIT")
+    finally:
+        stop.set()
+        for writer in writers:
+            writer.join()
+    assert failed == []
+    for _ in range(2):
+        for db in shops:
+            assert [note for *_, note in db.execute(CALLS[0]) if note] == []
+    for db in shops:
+        assert sum(content(db).values()) == sum(counted.values())
