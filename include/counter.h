@@ -16,6 +16,9 @@
 
 #define COUNTER_VERSION "3.0.0"
 
+/* The file without which a directory is refused: sqlite3_counter_folders_init. */
+#define COUNTER_FOLDER_MARKER ".sqlite-counter"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -28,9 +31,11 @@ int sqlite3_counter_init(sqlite3 *db, char **message, const struct sqlite3_api_r
 /* The same, and gives the connection the right to use directories: counter_sync, counter_pull and
  * counter_push with a directory, and counter_folder. SQL cannot give it: an injected SELECT could
  * call them where it cannot ATTACH. May be called after sqlite3_counter_init. A host that can only
- * load names it as the entry point: SELECT load_extension('counter', 'sqlite3_counter_folders_init').
+ * load names it as the entry point:
+ *
+ *     SELECT load_extension('counter', 'sqlite3_counter_folders_init');
+ *
  * Without zlib (-DCOUNTER_HAS_ZLIB -lz) these functions refuse directories. */
-#define COUNTER_FOLDER_MARKER ".sqlite-counter" /* the file without which a directory is refused */
 int sqlite3_counter_folders_init(sqlite3 *db, char **message,
                                  const struct sqlite3_api_routines *api);
 

@@ -66,7 +66,7 @@ $(call library,$(1)): build/amalgamation/counter.c build/amalgamation/counter.h 
 $(call right,$(1)): ext/folders.c $(NEWEST)/sqlite3.c
 	@mkdir -p $$(@D)
 	$$(TELL) CC $$@
-	$$(Q)$$(CC-$(1)) $$(ON_PLATFORM) -fPIC -shared -static-libgcc $$< -Wl,-s $$(LINK-$(1)) -o $$@
+	$$(Q)$$(CC-$(1)) $$(ON_PLATFORM) -Iext -fPIC -shared -static-libgcc $$< -Wl,-s $$(LINK-$(1)) -o $$@
 
 build/platforms/$(1)/sqlite-counter: $(COMMAND) build/amalgamation/counter.c $(NEWEST)/sqlite3.c $(wildcard cli/*.h) \
 		build/amalgamation/counter.h build/gen/cli_statements.h $(ZLIB_SOURCES)
@@ -173,7 +173,7 @@ $(ON_HERE)/counter.so: build/amalgamation/counter.c build/amalgamation/counter.h
 $(ON_HERE)/counter-folders.so: ext/folders.c
 	@mkdir -p $(@D)
 	$(TELL) CC $@
-	$(Q)$(PACKAGED) -shared -o $@
+	$(Q)$(PACKAGED) -Iext -shared -o $@
 
 $(ON_HERE)/sqlite-counter: $(COMMAND) build/amalgamation/counter.c build/amalgamation/counter.h build/gen/cli_statements.h
 	@mkdir -p $(@D)

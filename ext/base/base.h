@@ -173,7 +173,7 @@ struct ctr_conn {
     bool joined;          /* counter_witness is in a transaction */
     int told;             /* the number of tables that SQLite calls in this transaction */
     bool busy;            /* with an identity; a trigger on its table must not use it again */
-    bool may_use_folders; /* a right that its program has given it: functions/folder.c */
+    bool may_use_folders; /* a right, which its program has given it */
 
     struct ctr_opening *opening; /* of the running counter_track: table/openings.c; or NULL */
     bool row_cells;    /* counter_replicate is making a counter table: its rows have row cells */

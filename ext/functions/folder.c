@@ -752,12 +752,10 @@ static void append_device(exchange_folder *x, device *of)
     ctr_answer_integer(answer, mark_of_device(x, of->source));
 }
 
-static void fill_folder(ctr_answer *answer, sqlite3_value **args)
+void ctr_folder_tell(ctr_answer *answer, const char *directory)
 {
     exchange_folder x = {.answer = answer, .conn = answer->conn};
     listing to = {.conn = answer->conn, .tell = append_strange, .with = answer};
-    const char *directory = ctr_answer_arg(answer->conn, args[0], "the directory", NULL);
-    if (!directory) return;
     open_peer(&x, directory);
     if (ctr_rc(x.conn) == SQLITE_OK) name_own(&x);
     visit_others(&x, &to, append_device);
@@ -786,13 +784,18 @@ bool ctr_folder_is_peer(ctr_conn *conn, const char *peer)
     return false;
 }
 
-static void fill_folder(ctr_answer *answer, sqlite3_value **args)
+void ctr_folder_tell(ctr_answer *answer, const char *directory)
 {
-    const char *directory = ctr_answer_arg(answer->conn, args[0], "the directory", NULL);
-    if (directory) fail_without_zlib(answer->conn, directory);
+    fail_without_zlib(answer->conn, directory);
 }
 
 #endif
+
+static void fill_folder(ctr_answer *answer, sqlite3_value **args)
+{
+    const char *directory = ctr_answer_arg(answer->conn, args[0], "the directory", NULL);
+    if (directory) ctr_folder_tell(answer, directory);
+}
 
 /* ---- the right ------------------------------------------------------------------------------- */
 

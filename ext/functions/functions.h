@@ -260,6 +260,10 @@ bool ctr_folder_is_peer(ctr_conn *conn, const char *peer);
 void ctr_folder_exchange(ctr_answer *answer, const char *directory, bool takes, bool gives,
                          sqlite3_value *scope);
 
+/* Appends a row for each device that has written into a directory, and for each path that is none of
+ * theirs. */
+void ctr_folder_tell(ctr_answer *answer, const char *directory);
+
 /* ==== exchange.c ============================================================================== */
 
 /* Returns the name of what main has to give, of a scope unless that is NULL; NULL: it has no

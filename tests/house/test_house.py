@@ -108,7 +108,7 @@ def test_the_api_pointer_is_defined_in_the_roof():
 
 def test_only_the_entry_points_are_exported():
     exported = symbols("-D", "--defined-only", f"{EXTENSION}.so")
-    assert sorted(name for _, name in exported) == ["sqlite3_counter_init", "sqlite3_extension_init"]
+    assert sorted(name for _, name in exported) == ["sqlite3_counter_folders_init", "sqlite3_counter_init", "sqlite3_extension_init"]
 
 
 def test_the_extension_is_not_linked_with_sqlite():
