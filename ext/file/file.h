@@ -616,10 +616,6 @@ int ctr_folder_finish(int fd);
 int ctr_folder_rename(const ctr_folder *in, const char *from, const char *to);
 void ctr_folder_remove(const ctr_folder *in, const char *name); /* if it can */
 
-#else
-
-typedef struct ctr_folder ctr_folder; /* there is none without zlib */
-
 #endif
 
 /* =================================================================================================

@@ -675,6 +675,8 @@ static void name_given_source(ctr_conn *conn, named_source *named, const char *n
     if (scope) give_scope(conn, named, scope);
 }
 
+#if defined(COUNTER_HAS_ZLIB)
+
 int64_t ctr_exchange_mark(ctr_conn *conn, const char *name, sqlite3_value *scope)
 {
     named_source named;
@@ -683,6 +685,8 @@ int64_t ctr_exchange_mark(ctr_conn *conn, const char *name, sqlite3_value *scope
     ctr_scope_close(&named.scope);
     return mark;
 }
+
+#endif
 
 int64_t ctr_exchange_raise(ctr_conn *conn, const char *name, sqlite3_value *scope, int64_t since,
                            int64_t upto)

@@ -215,6 +215,8 @@ void ctr_taker_close(ctr_taker *to);
 
 /* ==== gzip.c ================================================================================== */
 
+#if defined(COUNTER_HAS_ZLIB)
+
 /* A compressed file of lines in a directory, whole or not there: its last line tells how many there
  * are, and their digest (docs/batches.md). */
 typedef struct ctr_gzip {
@@ -248,6 +250,8 @@ bool ctr_gzip_open(ctr_gzip *file, ctr_conn *conn, const ctr_folder *folder, con
 bool ctr_gzip_next(ctr_gzip *file, size_t *size);
 void ctr_gzip_close(ctr_gzip *file);
 
+#endif
+
 /* ==== folder.c ================================================================================ */
 
 #define CTR_FOLDERS_RIGHT "sqlite-counter folders" /* the type of the pointer that gives it */
@@ -260,8 +264,8 @@ bool ctr_folder_is_peer(ctr_conn *conn, const char *peer);
 void ctr_folder_exchange(ctr_answer *answer, const char *directory, bool takes, bool gives,
                          sqlite3_value *scope);
 
-/* Appends a row for each device that has written into a directory, and for each path that is none of
- * theirs. */
+/* Appends a row for each device that has written into a directory, and for each path that is none
+ * of theirs. */
 void ctr_folder_tell(ctr_answer *answer, const char *directory);
 
 /* ==== exchange.c ============================================================================== */
@@ -277,7 +281,9 @@ bool ctr_exchange_check_tables(ctr_conn *conn);
 void ctr_exchange_check_may_write(ctr_conn *conn, const char *path, bool is_file);
 
 /* Returns the mark of a source, the checked name of a file, of a scope unless that is NULL. */
+#if defined(COUNTER_HAS_ZLIB)
 int64_t ctr_exchange_mark(ctr_conn *conn, const char *name, sqlite3_value *scope);
+#endif
 
 /* Within a session that has locked main: tries rows that are apart again; raises the mark of a
  * source, the checked name of a file, of a scope unless that is NULL, from `since` to `upto`, and
