@@ -92,11 +92,11 @@ DELETE FROM "{schema}"."{table}" WHERE 0;
 
 -- name: LINES_CHANGES
 SELECT CASE WHEN substr(change, 1, 1) = x'04' THEN 0 ELSE seq END, table_name, key_columns, key, change, seq, source, upto
-  FROM counter_changes(:since) WHERE own = :own ORDER BY 1;
+  FROM counter_changes(:since) WHERE own = :own AND partial = 1 ORDER BY 1;
 
 -- name: LINES_CHANGES_IN_SCOPE
 SELECT CASE WHEN substr(change, 1, 1) = x'04' THEN 0 ELSE seq END, table_name, key_columns, key, change, seq, source, upto
-  FROM counter_changes(:since) WHERE own = :own AND scope = :scope ORDER BY 1;
+  FROM counter_changes(:since) WHERE own = :own AND scope = :scope AND partial = 1 ORDER BY 1;
 
 -- name: LINES_TAKE
 INSERT INTO counter_changes(table_name, key, change, seq, source, key_columns, scope, device)

@@ -375,10 +375,22 @@ typedef enum ctr_entry_kind {
 /* The origins of a change: whoever takes a change from this file asks for some of them. */
 typedef enum ctr_origin { CTR_MADE_HERE = 1, CTR_PULLED = 2, CTR_FED = 4 } ctr_origin;
 
+/* What of a row has changed. Parts join by themselves, so who has the rest of a row needs only the
+ * parts that changed since. From CTR_PART_WRITERS on: the shards of a writer, in all counters of the
+ * row. It stands there with 20 bits of its id: two writers that share them are one part. */
+enum {
+    CTR_PART_WHOLE,   /* all of the row: it is new, or a life rose */
+    CTR_PART_COLUMNS, /* its regular columns */
+    CTR_PART_OWN,     /* the shards of this file, under its present id and former ones */
+    CTR_PART_WRITERS = 8,
+    CTR_PARTS = CTR_PART_WRITERS + (1 << 20)
+};
+
 typedef struct ctr_entry {
     int64_t row;
     ctr_entry_kind kind;
     ctr_origin origin; /* CTR_MADE_HERE for all but CTR_ENTRY_CHANGED and CTR_ENTRY_WRITTEN */
+    int part;          /* what has changed; if made here, it follows from the kind */
     int counter;       /* of CTR_ENTRY_ADDED and CTR_ENTRY_WRITTEN */
     int64_t n, ticks;  /* of CTR_ENTRY_ADDED */
     int word;          /* of CTR_ENTRY_STAMPED, with `mask` */
@@ -393,15 +405,16 @@ typedef struct ctr_entries {
     int64_t row;
     int64_t tabs, seen; /* groups: the mask of the row; the bits of those that were passed */
     int64_t number;     /* in a segment: the number of the group */
-    int origins;        /* in a segment: those of the group */
+    int origins, part;  /* in a segment: those of the group */
     uint64_t left;      /* rows that remain in the group */
     bool begun;         /* a segment: its first group has been entered */
 } ctr_entries;
 
-/* A row, the number of its last change, and the origins of its changes: a sum of ctr_origin. */
+/* A part of a row, the number of its last change, and the origins of its changes: a sum of
+ * ctr_origin. */
 typedef struct ctr_change_of_row {
     int64_t row, number;
-    int origins;
+    int origins, part;
 } ctr_change_of_row;
 
 /* Cassandra's counter contexts, for import and export.
@@ -896,6 +909,9 @@ static inline uint8_t *ctr_varint_put(uint8_t *out, uint64_t n)
 
 /* ==== entries.c =============================================================================== */
 
+/* Returns the part of a writer: the last 20 bits of the exclusive or of the four words of its id. */
+int ctr_entries_part_of(const uint8_t id[CTR_ID_SIZE]);
+
 /* Begins a row of the journal, or a segment. Returns its end. */
 uint8_t *ctr_entries_begin(uint8_t *out);
 
@@ -935,8 +951,12 @@ bool ctr_entries_segment_next(ctr_entries *entries, ctr_change_of_row *change);
 /* Passes over rows of the group at hand that are lower than `row`: the next one may still be. */
 void ctr_entries_segment_pass(ctr_entries *entries, int64_t row);
 
-/* Writes a segment of n changes, 1 or more, in descending order of numbers and, within a number, in
- * ascending order of rows. Returns its size. Room: CTR_ENTRIES_HEADER + n * CTR_ENTRY_MAX. */
+/* Compares two changes of a segment: descending by number, then ascending by origins, by part, by
+ * row. */
+int ctr_entries_segment_order(const ctr_change_of_row *a, const ctr_change_of_row *b);
+
+/* Writes a segment of n changes, 1 or more, in that order. Returns its size. Room:
+ * CTR_ENTRIES_HEADER + n * CTR_ENTRY_MAX. */
 size_t ctr_entries_segment_write(const ctr_change_of_row *changes, size_t n, uint8_t *out);
 
 /* Returns a clause that follows a noun, for a status of entries. Static text. */

@@ -493,6 +493,8 @@ static int apply_change(ctr_apply *apply, const ctr_change *change)
  *     device     hidden: the INSERTs of counter_receive have it, the name of a device whose token
  *                the change came with: the shards of the own ids of main are left out
  *                (merge/merge.h)
+ *     partial    hidden: counter_lines has it: of a row only the parts that have changed since
+ *                (merge/merge.h); without it rows are whole
  *     key_columns hidden: the key columns in words; an INSERT with them compares them with the
  *                table here, as a pull does
  *
@@ -512,11 +514,13 @@ enum {
     COLUMN_KEY_COLUMNS,
     COLUMN_OWN,
     COLUMN_SCOPE,
-    COLUMN_DEVICE
+    COLUMN_DEVICE,
+    COLUMN_PARTIAL
 };
 
-static const char *const NAMES[] = {"table_name", "key",  "change",      "seq", "source", "since",
-                                    "bucket",     "upto", "key_columns", "own", "scope",  "device"};
+static const char *const NAMES[] = {"table_name", "key",    "change", "seq",         "source",
+                                    "since",      "bucket", "upto",   "key_columns", "own",
+                                    "scope",      "device", "partial"};
 
 static const char FUNCTION[] = "counter_changes";
 
@@ -540,7 +544,7 @@ static int changes_connect(sqlite3 *db, void *aux, int argc, const char *const *
     int rc = sqlite3_declare_vtab(
         db, "CREATE TABLE x(table_name TEXT, key BLOB, change BLOB, seq INTEGER, source TEXT, "
             "since HIDDEN, bucket HIDDEN, upto HIDDEN, key_columns HIDDEN, own HIDDEN, "
-            "scope HIDDEN, device HIDDEN)");
+            "scope HIDDEN, device HIDDEN, partial HIDDEN)");
     if (rc != SQLITE_OK) return rc;
     sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
     changes_table *table = sqlite3_malloc64(sizeof *table);
@@ -579,7 +583,7 @@ static int too_many(sqlite3_vtab *base)
 
 /* The conditions that a plan may have, in the order of its arguments. Its number has a bit for
  * each. */
-enum { GIVEN_SINCE, GIVEN_BUCKET, GIVEN_OWN, GIVEN_SCOPE, GIVEN };
+enum { GIVEN_SINCE, GIVEN_BUCKET, GIVEN_OWN, GIVEN_SCOPE, GIVEN_PARTIAL, GIVEN };
 
 /* Returns GIVEN for a column that can only be read. */
 static int given_by(int column)
@@ -589,6 +593,7 @@ static int given_by(int column)
     case COLUMN_BUCKET: return GIVEN_BUCKET;
     case COLUMN_OWN: return GIVEN_OWN;
     case COLUMN_SCOPE: return GIVEN_SCOPE;
+    case COLUMN_PARTIAL: return GIVEN_PARTIAL;
     default: return GIVEN;
     }
 }
@@ -677,6 +682,8 @@ static int changes_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_
     if (plan & 1 << GIVEN_OWN)
         query.own = ctr_arg_between(table->joined.conn, "own", "0 or 1", *argv++, 0, 1);
     if (plan & 1 << GIVEN_SCOPE) query.scope = *argv++;
+    if (plan & 1 << GIVEN_PARTIAL)
+        query.partial = ctr_arg_between(table->joined.conn, "partial", "0 or 1", *argv++, 0, 1);
     if (problem.rc == SQLITE_OK) ctr_feed_open(&cursor->feed, table->joined.conn, &query);
     return fail_changes(base->pVtab, &problem);
 }
@@ -728,6 +735,7 @@ static int changes_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int c
     case COLUMN_SCOPE: sqlite3_result_text(ctx, feed->scope.text, -1, SQLITE_TRANSIENT); break;
     case COLUMN_DEVICE: break;
     case COLUMN_OWN: sqlite3_result_int(ctx, feed->query.own); break;
+    case COLUMN_PARTIAL: sqlite3_result_int(ctx, feed->query.partial); break;
     default: sqlite3_result_text(ctx, feed->key_text, -1, SQLITE_TRANSIENT); break;
     }
     return SQLITE_OK;
@@ -759,7 +767,7 @@ static void check_common(ctr_conn *conn, sqlite3_value **columns)
         check_type(conn, columns, COLUMN_KEY_COLUMNS, SQLITE_TEXT, "TEXT");
     if (sqlite3_value_type(columns[COLUMN_DEVICE]) != SQLITE_NULL)
         check_type(conn, columns, COLUMN_DEVICE, SQLITE_TEXT, "TEXT");
-    for (int i = COLUMN_SINCE; i <= COLUMN_DEVICE; i++)
+    for (int i = COLUMN_SINCE; i <= COLUMN_PARTIAL; i++)
         if (i != COLUMN_KEY_COLUMNS && i != COLUMN_SCOPE && i != COLUMN_DEVICE &&
             sqlite3_value_type(columns[i]) != SQLITE_NULL)
             ctr_problem_set(conn, SQLITE_ERROR, "column %s cannot be written", NAMES[i]);

@@ -370,6 +370,11 @@ typedef struct ctr_taken_row {
  * pulled, for a file uploads for those that it pulls; nothing of a row that came with a feed. Lives
  * and row cells have no owner and go whole.
  *
+ * A partial feed tells of a row only the parts that have changed (core/core.h): of each counter the
+ * shards of some writers, and regular columns only if one was written. Who has everything below
+ * `since` needs no more. A row goes whole if it is new, a life of it rose, or one of its counters got
+ * its first shards; if older changes were listed no longer by writer; and if `since` is 0.
+ *
  * In a scope are rows whose leading key columns have given values, found by the index of the key;
  * counters that were added or dropped, answers and floors come with each scope.
  *
@@ -383,6 +388,7 @@ typedef struct ctr_feed_query {
     int64_t since;
     ctr_bucket bucket;
     bool own;             /* only its own changes */
+    bool partial;         /* of a row only the parts that have changed, unless `since` is 0 */
     sqlite3_value *scope; /* merge/feed.c; NULL: everything. Borrowed by ctr_feed_open */
 } ctr_feed_query;
 
@@ -410,9 +416,11 @@ typedef struct ctr_feed {
     ctr_walk walk;
     uint8_t *ids; /* owned: n_ids of its own */
     size_t n_ids, room_ids;
-    ctr_cell cell;       /* of the counter at hand */
-    ctr_packed own_cell; /* owned: room for a cell */
-    ctr_packed columns;  /* owned: room for the columns of a row */
+    ctr_cell cell;   /* of the counter at hand */
+    ctr_packed few;  /* owned: room for a cell with some of its shards */
+    bool whole, own; /* all of the row at hand is told; with own shards and openings alone */
+    bool columns;    /* its regular columns are told */
+    ctr_packed told; /* owned: room for the columns of a row */
     struct ctr_told_place {
         const char *name; /* borrowed, while they are sorted */
         int counter;      /* or -1 */

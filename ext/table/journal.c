@@ -442,14 +442,14 @@ void ctr_batch_stamp(ctr_tab *tab, int64_t row, const bool *mask, int n)
         if (mask[i]) note_stamp(tab, row, i);
 }
 
-void ctr_batch_note(ctr_tab *tab, int64_t row, ctr_entry_kind kind, int counter, ctr_origin origin)
+void ctr_batch_note(ctr_tab *tab, const ctr_entry *entry)
 {
-    if (kind == CTR_ENTRY_ROW_WRITTEN && !ctr_cache_drop_stamps(&tab->amounts, row)) return;
-    tab->batch[tab->n++] =
-        (ctr_entry){.row = row, .kind = kind, .origin = origin, .counter = counter};
-    if (kind != CTR_ENTRY_WRITTEN) return;
-    ctr_cache_drop_amount(&tab->amounts, row, counter);
-    ctr_cache_forget(&tab->cache, row);
+    if (entry->kind == CTR_ENTRY_ROW_WRITTEN && !ctr_cache_drop_stamps(&tab->amounts, entry->row))
+        return;
+    tab->batch[tab->n++] = *entry;
+    if (entry->kind != CTR_ENTRY_WRITTEN) return;
+    ctr_cache_drop_amount(&tab->amounts, entry->row, entry->counter);
+    ctr_cache_forget(&tab->cache, entry->row);
 }
 
 /* ---- appending ------------------------------------------------------------------------------- */
@@ -709,7 +709,7 @@ void ctr_batch_carry(ctr_tab *tab)
         touch(tab);
         tab->folded = true;
         tab->carried_at = 0;
-        ctr_batch_note(tab, 0, CTR_ENTRY_FOLDED, 0, CTR_MADE_HERE);
+        ctr_batch_note(tab, &(ctr_entry){.kind = CTR_ENTRY_FOLDED, .origin = CTR_MADE_HERE});
         for (size_t i = 0; i < list.n; i++) carry_row(tab, list.rows[i].row);
     }
     sqlite3_free(list.rows);
@@ -733,7 +733,7 @@ int64_t ctr_batch_mark_change(ctr_tab *tab)
     if (ctr_batch_expect(tab, 1)) return 0;
     ctr_journal_drop(tab);
     tab->file->open_number = 0; /* a new row, so that its number is that of the change */
-    ctr_batch_note(tab, 0, CTR_ENTRY_FOLDED, 0, CTR_MADE_HERE);
+    ctr_batch_note(tab, &(ctr_entry){.kind = CTR_ENTRY_FOLDED, .origin = CTR_MADE_HERE});
     ctr_batch_flush_all(tab->file);
     int64_t number = tab->last;
     ctr_batch_abandon(tab);
@@ -1259,7 +1259,7 @@ int ctr_journal_list_amounts(const ctr_tab *tab, ctr_changes *list)
     const ctr_amounts *amounts = &tab->amounts;
     for (size_t i = 0; i < amounts->n_slots; i++)
         if (amounts->slots[i].counter != CTR_AMOUNT_UNUSED && amounts->slots[i].ticks > 0)
-            ctr_changes_add(tab->conn, list, &(ctr_change_of_row){amounts->slots[i].row, 0, 0});
+            ctr_changes_add(tab->conn, list, &(ctr_change_of_row){.row = amounts->slots[i].row});
     return ctr_changes_latest(tab->conn, list);
 }
 

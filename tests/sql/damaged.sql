@@ -329,7 +329,7 @@ CREATE TEMP TABLE kept AS SELECT * FROM counter_journal;
 DELETE FROM counter_journal;
 INSERT INTO v(v) VALUES('integrity-check');
 --! v: integrity-check: counter_journal is damaged: row 1 is stored and not in it
-INSERT INTO counter_journal VALUES(1, 2, x'e301050200048080');
+INSERT INTO counter_journal VALUES(1, 2, x'e401050200048080');
 INSERT INTO v(v) VALUES('integrity-check');
 --! v: integrity-check: counter_journal is damaged: row 1 is truncated
 INSERT INTO v(v) VALUES('optimize');
@@ -345,24 +345,24 @@ INSERT INTO v(v) VALUES('optimize');
 INSERT INTO v VALUES('x', 1);
 INSERT INTO v(v) VALUES('integrity-check');
 -- amounts for a row that is not stored
-INSERT INTO counter_journal VALUES(9000000000000000000, 2, x'e30103141002');
+INSERT INTO counter_journal VALUES(9000000000000000000, 2, x'e40103141002');
 --@ reopen
 INSERT INTO v(v) VALUES('integrity-check');
 --! v: integrity-check: counter_journal is damaged: it has amounts for rows that are not stored
 INSERT INTO v(v) VALUES('optimize');
 --! v: counter_journal is damaged: it has amounts for row 10, which does not exist
 -- of a counter that the table does not have
-UPDATE counter_journal SET entries = x'e30103021802' WHERE _seq = 9000000000000000000;
+UPDATE counter_journal SET entries = x'e40103021802' WHERE _seq = 9000000000000000000;
 --@ reopen
 SELECT * FROM v;
 --! v: counter_journal is damaged: row 9000000000000000000 names a counter that does not exist
 -- beyond the range
-UPDATE counter_journal SET entries = x'e301180210feffffffffffffffff010010feffffffffffffffff01' WHERE _seq = 9000000000000000000;
+UPDATE counter_journal SET entries = x'e401180210feffffffffffffffff010010feffffffffffffffff01' WHERE _seq = 9000000000000000000;
 --@ reopen
 SELECT * FROM v;
 --! v: counter_journal is damaged: row 9000000000000000000 has amounts out of range
 -- numbers that cannot rise any more
-UPDATE counter_journal SET entries = x'e301020200' WHERE _seq = 9000000000000000000;
+UPDATE counter_journal SET entries = x'e401020200' WHERE _seq = 9000000000000000000;
 --@ reopen
 SELECT * FROM v;
 --= x|2
@@ -379,20 +379,20 @@ UPDATE counter_journal SET _seq = 9000000000000000000 WHERE _seq = 9223372036854
 -- levels that are not in order
 DELETE FROM counter_journal WHERE _seq = 9000000000000000000;
 -- a group of no table, a length beyond the row, another mask
-INSERT INTO counter_journal VALUES(9000000000000000, 16, x'e304020200');
+INSERT INTO counter_journal VALUES(9000000000000000, 16, x'e404020200');
 INSERT INTO v(v) VALUES('integrity-check');
 --! v: integrity-check: counter_journal is damaged: row 9000000000000000 has a group of a table that does not exist
-UPDATE counter_journal SET tabs = 2, entries = x'e301030200' WHERE _seq = 9000000000000000;
+UPDATE counter_journal SET tabs = 2, entries = x'e401030200' WHERE _seq = 9000000000000000;
 --@ reopen
 SELECT * FROM v;
 --! v: counter_journal is damaged: row 9000000000000000 is truncated
-UPDATE counter_journal SET entries = x'e304020200' WHERE _seq = 9000000000000000;
+UPDATE counter_journal SET entries = x'e404020200' WHERE _seq = 9000000000000000;
 --@ reopen
 SELECT * FROM v;
 --! v: counter_journal is damaged: row 9000000000000000 has groups of other tables than it says
 DELETE FROM counter_journal WHERE _seq = 9000000000000000;
 -- levels that are not in order
-INSERT INTO counter_segments VALUES(1, 5, 1, x'e300090202'), (1, 6, 3, x'e300090202');
+INSERT INTO counter_segments VALUES(1, 5, 1, x'e40009000202'), (1, 6, 3, x'e40009000202');
 --@ reopen
 INSERT INTO v(v) VALUES('integrity-check');
 --!~ v: integrity-check: counter_segments is damaged: row 6 has a level that is not in order
@@ -413,7 +413,7 @@ INSERT INTO v(v) VALUES('integrity-check');
 -- # the-numbers-of-a-journal-begin-at-one
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1);
-INSERT INTO counter_journal VALUES(0, 2, x'e301020200');
+INSERT INTO counter_journal VALUES(0, 2, x'e401020200');
 --@ reopen
 INSERT INTO v(v) VALUES('integrity-check');
 --! v: integrity-check: counter_journal is damaged: row 0 has a number that does not rise
@@ -633,7 +633,7 @@ INSERT INTO v VALUES('x', 1), ('y', 1);
 INSERT INTO v(v) VALUES('optimize');
 -- the last of eight has the number 103, too
 WITH RECURSIVE c(i) AS (VALUES(101) UNION ALL SELECT i + 1 FROM c WHERE i < 108)
-INSERT INTO counter_segments SELECT 1, i, 1, CASE i WHEN 108 THEN x'e3000902050904' ELSE x'e3000902' END FROM c;
+INSERT INTO counter_segments SELECT 1, i, 1, CASE i WHEN 108 THEN x'e40009000205090004' ELSE x'e400090002' END FROM c;
 --@ reopen
 INSERT INTO v(v) VALUES('optimize');
 --! v: counter_segments is damaged: row 107 has a number that does not rise
