@@ -514,7 +514,8 @@ static void choose_parts(ctr_feed *feed)
     const ctr_walk *walk = &feed->walk;
     int origins = walk->origins;
     feed->whole = feed->columns = true;
-    if (walk->changes.parts) {
+    feed->parts = feed->query.partial && feed->query.since > 0;
+    if (feed->parts) {
         feed->whole = is_part_told(feed, CTR_PART_WHOLE);
         feed->columns = feed->whole || feed->query.own || is_part_told(feed, CTR_PART_COLUMNS);
         origins = walk->told[0].origins; /* of the whole, if that is told */
@@ -535,8 +536,8 @@ static bool is_shard_told(const void *with, const uint8_t *id)
     const ctr_feed *feed = with;
     bool mine = is_of_own_id(feed, id);
     if (feed->whole && (mine || ctr_id_is_opening(id))) return true;
-    if (feed->walk.changes.parts && is_part_told(feed, ctr_entries_part_of(id))) return true;
-    return mine && feed->walk.changes.parts && is_part_told(feed, CTR_PART_OWN);
+    if (feed->parts && is_part_told(feed, ctr_entries_part_of(id))) return true;
+    return feed->parts && mine && is_part_told(feed, CTR_PART_OWN);
 }
 
 /* Takes the shards that are not told out of the current cell. Its life stays. Returns whether the
@@ -747,7 +748,7 @@ static bool step_row(ctr_feed *feed)
         if (!in_bucket && ctr_pack_folded(conn, &feed->key, &feed->shape, feed->keys) == SQLITE_OK)
             in_bucket = ctr_digest_bucket_has(&feed->query.bucket, &feed->key);
         if (!in_bucket) continue;
-        feed->number = feed->walk.number;
+        feed->number = feed->query.partial ? feed->walk.oldest : feed->walk.number;
         ctr_source_append(&feed->source);
         if (ctr_row_take(&feed->row, row)) return false;
         return ctr_pack_values(conn, &feed->key, feed->keys, feed->shape.n_keys) == SQLITE_OK;

@@ -373,7 +373,9 @@ typedef struct ctr_taken_row {
  * A partial feed tells of a row only the parts that have changed (core/core.h): of each counter the
  * shards of some writers, and regular columns only if one was written. Who has everything below
  * `since` needs no more. A row goes whole if it is new, a life of it rose, or one of its counters got
- * its first shards; if older changes were listed no longer by writer; and if `since` is 0.
+ * its first shards; if older changes were listed no longer by writer; and if `since` is 0. The number
+ * of such a row is that of the oldest change of its parts: a mark that lies between two of them must
+ * not leave the older one behind.
  *
  * In a scope are rows whose leading key columns have given values, found by the index of the key;
  * counters that were added or dropped, answers and floors come with each scope.
@@ -418,6 +420,7 @@ typedef struct ctr_feed {
     size_t n_ids, room_ids;
     ctr_cell cell;   /* of the counter at hand */
     ctr_packed few;  /* owned: room for a cell with some of its shards */
+    bool parts;      /* only the parts of the row at hand that have changed are told */
     bool whole, own; /* all of the row at hand is told; with own shards and openings alone */
     bool columns;    /* its regular columns are told */
     ctr_packed told; /* owned: room for the columns of a row */

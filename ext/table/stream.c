@@ -225,7 +225,7 @@ void ctr_stream_walk_open_asked(ctr_walk *walk, ctr_row *row, const ctr_asked *a
     *walk = (ctr_walk){.of = row->sql,
                        .run = ctr_tab_run(row->tab),
                        .kind = all ? CTR_WALK_ALL_NUMBERED : CTR_WALK_SINCE,
-                       .changes.parts = asked->parts && asked->since > 0};
+                       .changes.parts = asked->parts};
     if (asked->n_scope > 0) {
         list_scope(&scope, row, asked->scope, asked->n_scope);
         ctr_changes_read_of(&walk->changes, row->tab, asked->since, &scope);
@@ -246,31 +246,35 @@ static bool step_walk(ctr_walk *walk)
     return is_row && ctr_rc(walk->of->conn) == SQLITE_OK;
 }
 
-/* Finds the current row among the changes. */
-static void number_row(ctr_walk *walk)
-{
-    const ctr_changes *changes = &walk->changes;
-    int64_t id = sqlite3_column_int64(walk->row, CTR_WALK_ID);
-    while (walk->at < changes->n && changes->rows[walk->at].row < id) walk->at++;
-    bool listed = walk->at < changes->n && changes->rows[walk->at].row == id;
-    walk->number = listed ? changes->rows[walk->at].number : 0;
-    walk->origins = listed ? changes->rows[walk->at].origins : 0;
-}
-
-/* Goes to the next row that has changed, with its parts. Returns false at the end. */
+/* Goes to the next row among the changes, with its parts. Returns false at the end. */
 static bool next_changed(ctr_walk *walk)
 {
     const ctr_changes *changes = &walk->changes;
     if (walk->at == changes->n) return false;
     walk->told = &changes->rows[walk->at];
     walk->number = walk->origins = 0;
+    walk->oldest = walk->told->number;
     for (walk->n_told = 0; walk->at < changes->n; walk->at++, walk->n_told++) {
         const ctr_change_of_row *change = &changes->rows[walk->at];
         if (change->row != walk->told->row) break;
         if (change->number > walk->number) walk->number = change->number;
+        if (change->number < walk->oldest) walk->oldest = change->number;
         walk->origins |= change->origins;
     }
     return true;
+}
+
+/* Finds the current row among the changes. */
+static void number_row(ctr_walk *walk)
+{
+    const ctr_changes *changes = &walk->changes;
+    int64_t id = sqlite3_column_int64(walk->row, CTR_WALK_ID);
+    while (walk->at < changes->n && changes->rows[walk->at].row < id) walk->at++;
+    if (walk->at < changes->n && changes->rows[walk->at].row == id && next_changed(walk)) return;
+    walk->number = walk->oldest = 0;
+    walk->origins = 0;
+    walk->told = NULL;
+    walk->n_told = 0;
 }
 
 /* Skips changed rows that no longer exist. */

@@ -559,6 +559,7 @@ typedef struct ctr_asked {
 typedef struct ctr_walk {
     sqlite3_stmt *row;             /* its current row; lent by the slot */
     int64_t number;                /* of its last change; 0 if unknown */
+    int64_t oldest;                /* of the part whose last change is the oldest; 0 if unknown */
     int origins;                   /* of its changes, a sum of ctr_origin; 0 if unknown */
     const ctr_change_of_row *told; /* n_told, by part: what has changed; NULL: unknown */
     size_t n_told;

@@ -1,0 +1,298 @@
+"""test_parts.py - files that give each other lines, in which a row has only the parts that have changed.
+
+Files count, reset, delete, write rows of a replicated table, fold, add and drop columns, untrack and track again, are
+restored, and take lines of each other: from their mark, from any lower number, from a mark of what came by a pull, late,
+twice, in another order; or lose them. Whatever comes by lines is an answer to a mark. So once everybody has taken from
+everybody what is behind the marks, whole rows bring nothing more.
+"""
+
+import contextlib
+import json
+import os
+import random
+import shutil
+import sqlite3
+
+import pytest
+
+from conftest import EXAMPLES, SEED
+from files import connect, optimize
+
+KEYS = "abc"
+TABLES = ["t", "r_counters", "p_counters"]
+
+
+def rows(db, sql, *arguments):
+    return db.execute(sql, arguments).fetchall()
+
+
+def value(db, sql, *arguments):
+    return db.execute(sql, arguments).fetchone()[0]
+
+
+class File:
+    """`ops`: the increments of t that are surely in it; `perhaps`: and those that may be."""
+
+    def __init__(self, path):
+        self.path, self.ops, self.perhaps = str(path), set(), set()
+        self.open()
+        self.db.execute("CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER)")
+        self.db.execute("CREATE TABLE r(k TEXT PRIMARY KEY NOT NULL, v, n INTEGER)")
+        self.db.execute("CREATE TABLE p(k TEXT PRIMARY KEY NOT NULL, a INTEGER, b INTEGER)")
+        rows(self.db, "SELECT counter_replicate('r', 'n')")
+        rows(self.db, "SELECT counter_track('p', 'a', 'b')")
+        self.backup = None
+
+    def open(self):
+        self.db = connect(self.path)
+        self.db.execute("PRAGMA synchronous = OFF")
+
+    def count(self, op):
+        self.db.execute("INSERT INTO t(k, n) VALUES ('sum', 1)")
+        self.ops.add(op)
+
+    def keep(self):
+        self.db.close()
+        shutil.copyfile(self.path, self.path + ".backup")
+        self.backup = set(self.ops), set(self.perhaps)
+        self.open()
+
+    def restore(self, draw):
+        if not self.backup:
+            return
+        self.db.close()
+        if draw.random() < 0.5:
+            shutil.copyfile(self.path + ".backup", self.path)
+        else:
+            shutil.copyfile(self.path + ".backup", self.path + ".new")
+            os.replace(self.path + ".new", self.path)
+        self.ops, self.perhaps = set(self.backup[0]), set(self.backup[1])
+        self.open()
+
+    def act(self, draw):
+        key = draw.choice(KEYS)
+        n = draw.randint(-5, 9)
+        sql, *arguments = draw.choice([
+            ("INSERT INTO t(k, n) VALUES (?, ?)", key, n), (f"INSERT INTO t(k, {self.counter(draw)}) VALUES (?, ?)", key, n),
+            ("INSERT INTO t(k, n) VALUES (?, ?)", key, n), ("UPDATE t SET n = n + 1 WHERE k = ?", key),
+            ("INSERT INTO t(t, k) VALUES ('reset', ?)", key), ("DELETE FROM t WHERE k = ?", key),
+            ("INSERT OR IGNORE INTO r(k, v, n) VALUES (?, ?, ?)", key, draw.random(), n),
+            ("INSERT OR REPLACE INTO r(k, v, n) VALUES (?, ?, ?)", key, draw.random(), n),
+            ("UPDATE r SET v = ? WHERE k = ?", draw.random(), key), ("UPDATE r SET n = n + 3 WHERE k = ?", key),
+            ("UPDATE r SET v = ?, n = n - 1 WHERE k = ?", draw.random(), key), ("DELETE FROM r WHERE k = ?", key),
+            ("INSERT OR IGNORE INTO p VALUES (?, 0, 0)", key), ("UPDATE p SET a = a + ? WHERE k = ?", n, key),
+            ("UPDATE p SET b = b + 1", ), ("DELETE FROM p WHERE k = ?", key)])
+        self.db.execute(sql, arguments)
+
+    def counter(self, draw):
+        return draw.choice([row[1] for row in rows(self.db, "PRAGMA table_info(t)")][1:])
+
+    def change_columns(self, draw):
+        what = draw.choice(["drop", "add", "column", "column", "write", "again"])
+        extra = [name for _, name, *_ in rows(self.db, "PRAGMA table_info(r)") if name in "xy"]
+        with contextlib.suppress(sqlite3.OperationalError):
+            if what == "drop":
+                self.db.execute("INSERT INTO t(t) VALUES ('drop column m')")
+            elif what == "add":
+                self.db.execute("INSERT INTO t(t) VALUES ('add column m')")
+            elif what == "column":
+                self.add_column(draw.choice("xy"))
+            elif what == "write" and extra:
+                self.db.execute(f"UPDATE r SET {draw.choice(extra)} = ?", [draw.random()])
+            elif what == "again":
+                rows(self.db, "SELECT counter_replicate('r')")
+
+    def add_column(self, name):
+        default = {"x": "", "y": " DEFAULT 7"}[name]
+        if name not in [row[1] for row in rows(self.db, "PRAGMA table_info(r)")]:
+            self.db.execute(f"ALTER TABLE r ADD COLUMN {name}{default}")
+            rows(self.db, "SELECT counter_replicate('r')")
+
+    def source(self, how):
+        return value(self.db, "SELECT counter_source(?, ?)", *how)
+
+    def lines(self, since, how):
+        return [line for line, in rows(self.db, "SELECT line FROM counter_lines(?, ?, ?)", since, *how)]
+
+    def mark(self, source):
+        return value(self.db, "SELECT counter_mark(?)", source)
+
+    def take(self, lines):
+        """Returns whether they were taken: files that disagree on a column refuse."""
+        if not lines:
+            return True
+        try:
+            rows(self.db, "SELECT counter_take(?)", "\n".join(lines))
+        except sqlite3.OperationalError:
+            return False
+        return True
+
+    def digests(self):
+        return [value(self.db, "SELECT counter_table_digest(?)", table) for table in TABLES]
+
+    def shows(self):
+        m = "m" if "m" in [row[1] for row in rows(self.db, "PRAGMA table_info(t)")] else "NULL"
+        return [sorted(rows(self.db, sql), key=repr)
+                for sql in (f"SELECT k, n, {m} FROM t", "SELECT k, v, n, x, y FROM r", "SELECT * FROM p")]
+
+
+ALL = (0, None)
+WAYS = [ALL, ALL, ALL, (1, None), (0, '["a"]'), (0, '["sum"]')]
+
+
+def in_short_lines(draw, lines):
+    """As the library does it if lines are full: a line ends before another number begins."""
+    short = []
+    for line in map(json.loads, lines):
+        changes = line["changes"]
+        places = [0 if change["change"].startswith("04") else change["seq"] for change in changes]
+        assert places == sorted(places)
+        cuts = [i for i in range(1, len(changes)) if places[i] > places[i - 1] and places[i] > line["since"]]
+        cuts = sorted(draw.sample(cuts, min(len(cuts), 3)))
+        for begin, end in zip([0, *cuts], [*cuts, len(changes)]):
+            short.append({**line, "since": places[begin] if begin else line["since"], "changes": changes[begin:end],
+                          "upto": places[end] if end < len(changes) else line["upto"]})
+    return [json.dumps(line) for line in short]
+
+
+def meet(draw, one, other, late):
+    how = draw.choice(WAYS)
+    source = other.source(how)
+    mark = one.mark(source)
+    since = draw.choice([mark, mark, mark, mark, 0, draw.randint(0, mark)])
+    batch = other.lines(since, how)
+    fate = draw.random()
+    if draw.random() < 0.3:
+        batch = in_short_lines(draw, batch)
+        if draw.random() < 0.5:
+            one.take(batch[:draw.randint(0, len(batch))])
+            one.perhaps |= other.ops | other.perhaps
+            return
+    if fate < 0.1:
+        return
+    if fate < 0.3:
+        late.append((batch, set(other.ops | other.perhaps)))
+        return
+    if one.take(batch):
+        one.perhaps |= other.ops | other.perhaps
+        if how == ALL:
+            one.ops |= other.ops
+
+
+def take_late(draw, one, late):
+    if late:
+        batch, perhaps = draw.choice(late)
+        if draw.random() < 0.3:
+            batch = draw.sample(batch, len(batch))
+        if one.take(batch):
+            one.perhaps |= perhaps
+
+
+def everybody_takes_from_everybody(files, since_mark):
+    for one in files:
+        for other in files:
+            if one is not other:
+                assert one.take(other.lines(one.mark(other.source(ALL)) if since_mark else 0, ALL))
+
+
+def pulls(draw, one, other):
+    how = draw.choice(["counter_pull", "counter_sync", "counter_push"])
+    with contextlib.suppress(sqlite3.OperationalError):
+        rows(one.db, f"SELECT * FROM {how}(?)", other.path)
+        for to, by in ((one, other), (other, one)) if how == "counter_sync" else \
+                ((one, other),) if how == "counter_pull" else ((other, one),):
+            to.ops |= by.ops
+            to.perhaps |= by.perhaps
+
+
+def agree(files):
+    """All have the same columns, and take up each other's."""
+    for file in files:
+        for name in "xy":
+            file.add_column(name)
+    for _ in range(len(files) + 3):
+        everybody_takes_from_everybody(files, True)
+
+
+@pytest.mark.parametrize("number", range(max(4, EXAMPLES // 4)))
+def test_once_all_have_taken_what_is_behind_their_marks_whole_rows_bring_nothing(tmp_path, number):
+    draw = random.Random(f"{SEED} parts {number}")
+    files = [File(tmp_path / f"{i}.db") for i in range(draw.randint(2, 4))]
+    late = []
+    restores, columns, mixes = draw.random() < 0.5, draw.random() < 0.5, draw.random() < 0.3
+    for op in range(draw.choice([30, 120, 300])):
+        one, other = draw.sample(files, 2)
+        what = draw.random()
+        if what < 0.35:
+            one.act(draw)
+        elif what < 0.5:
+            one.count(op)
+        elif what < 0.55:
+            optimize(one.db, draw.choice(TABLES))
+        elif what < 0.58 and restores:
+            draw.choice([one.keep, lambda: one.restore(draw)])()
+        elif what < 0.62 and columns:
+            one.change_columns(draw)
+        elif what < 0.64 and mixes:
+            pulls(draw, one, other)
+        elif what < 0.72:
+            take_late(draw, one, late)
+        else:
+            meet(draw, one, other, late)
+    agree(files)
+    assert [file.digests() for file in files] == [files[0].digests()] * len(files)
+    was, shown = files[0].digests(), files[0].shows()
+    assert [file.shows() for file in files] == [shown] * len(files)
+    surely, perhaps = set().union(*(file.ops for file in files)), set().union(*(file.ops | file.perhaps for file in files))
+    total = sum(n for k, n, *_ in shown[0] if k == "sum")
+    assert len(surely) <= total <= len(perhaps)
+    if not restores:
+        assert surely == perhaps or total >= len(surely)
+    everybody_takes_from_everybody(files, False)
+    for file in files:
+        for other in files:
+            if file is not other:
+                whole = rows(other.db, "SELECT table_name, key, change, seq, source FROM counter_changes(0)")
+                file.db.executemany("INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES (?, ?, ?, ?, ?)", whole)
+    assert [file.digests() for file in files] == [was] * len(files)
+    assert [file.shows() for file in files] == [shown] * len(files)
+    for file in files:
+        for table in TABLES:
+            file.db.execute(f"INSERT INTO {table}({table}) VALUES ('integrity-check')")
+        file.db.close()
+
+
+@pytest.fixture
+def make(tmp_path):
+    made = []
+
+    def one(name):
+        made.append(File(tmp_path / f"{name}.db"))
+        return made[-1]
+
+    yield one
+    for file in made:
+        file.db.close()
+
+
+@pytest.mark.parametrize("since", ["zero", "mark"])
+@pytest.mark.parametrize("scope", [None, '["a"]'])
+def test_a_row_comes_with_the_oldest_of_its_parts_so_that_no_line_raises_a_mark_past_one(make, since, scope):
+    first, giver, taker = make("first"), make("giver"), make("taker")
+    how = (0, scope)
+    giver.db.execute("INSERT INTO t(k, n) VALUES ('z', 1)")
+    if since == "mark":
+        assert taker.take(giver.lines(0, how))
+    first.db.execute("INSERT INTO t(k, n) VALUES ('a', 5)")
+    assert giver.take(first.lines(0, ALL))
+    for key in "bc" if scope is None else "":
+        giver.db.execute("INSERT INTO t(k, n) VALUES (?, 1)", [key])
+    giver.db.execute("INSERT INTO r(k, v, n) VALUES ('a', 'b', 1)")
+    giver.db.execute("INSERT INTO t(k, n) VALUES ('a', 1)")
+    giver.db.execute("UPDATE r SET n = 2")
+    lines = giver.lines(taker.mark(giver.source(how)), how)
+    cut = in_short_lines(random.Random(1), lines)
+    assert len(cut) > 1 and taker.take(cut[:1])
+    assert taker.take(giver.lines(taker.mark(giver.source(how)), how))
+    assert rows(taker.db, "SELECT k, n FROM t WHERE k = 'a'") == [("a", 6)]
+    assert rows(taker.db, "SELECT k, v, n FROM r") == [("a", "b", 2)]
