@@ -4,7 +4,16 @@
 enum { ENTRIES_FORMAT = 0xE4, ENTRIES_KIND = 0xE0 };
 
 /* Codes: those without a counter, and from CODE_FIRST on CODES for each counter. */
-enum { CODE_CHANGED, CODE_FOLDED, CODE_PULLED, CODE_FED, CODE_STAMPED, CODE_ROW, CODE_NEWER };
+enum {
+    CODE_CHANGED,
+    CODE_FOLDED,
+    CODE_PULLED,
+    CODE_FED,
+    CODE_STAMPED,
+    CODE_ROW,
+    CODE_SOURCE,
+    CODE_NEWER
+};
 enum { ONE_TICK, SEVERAL_TICKS, CELL_WRITTEN, CELL_PULLED, CELL_FED, CELL_NEWER };
 enum { CODE_FIRST = 16, CODES = 8 };
 
@@ -38,7 +47,27 @@ uint8_t *ctr_entries_begin(uint8_t *out)
     return out + CTR_ENTRIES_HEADER;
 }
 
-uint8_t *ctr_entries_put(uint8_t *out, int64_t *last, const ctr_entry *entry)
+bool ctr_fed_same(const ctr_fed *a, const ctr_fed *b)
+{
+    if (!a || !b) return a == b;
+    return memcmp(a->id, b->id, CTR_ID_SIZE) == 0 && a->twist == b->twist && a->own == b->own &&
+           a->upto == b->upto;
+}
+
+/* Names the source of the entries that follow, or that none is known. */
+static uint8_t *put_fed(uint8_t *out, const ctr_fed *fed)
+{
+    const ctr_fed none = {.upto = 0}, *source = fed ? fed : &none;
+    *out++ = 0; /* the row stays */
+    *out++ = CODE_SOURCE;
+    memcpy(out, source->id, CTR_ID_SIZE);
+    out = ctr_varint_put(out + CTR_ID_SIZE, 2 * (uint64_t)source->upto + source->own);
+    uint64_t twist;
+    memcpy(&twist, &source->twist, sizeof twist);
+    return ctr_varint_put(out, twist);
+}
+
+uint8_t *ctr_entries_put(uint8_t *out, ctr_entry *last, const ctr_entry *entry)
 {
     bool pulled = entry->origin == CTR_PULLED, fed = entry->origin == CTR_FED;
     uint64_t code = pulled ? CODE_PULLED
@@ -55,7 +84,9 @@ uint8_t *ctr_entries_put(uint8_t *out, int64_t *last, const ctr_entry *entry)
         code = CODE_STAMPED;
     else if (entry->kind == CTR_ENTRY_ROW_WRITTEN)
         code = CODE_ROW;
-    out = ctr_varint_put(out, ctr_varint_zigzag(moved_by(0, less_between(entry->row, *last))));
+    if (fed && !ctr_fed_same(last->fed, entry->fed)) out = put_fed(out, entry->fed);
+    if (fed) last->fed = entry->fed;
+    out = ctr_varint_put(out, ctr_varint_zigzag(moved_by(0, less_between(entry->row, last->row))));
     out = ctr_varint_put(out, code);
     bool changes = entry->kind == CTR_ENTRY_CHANGED || entry->kind == CTR_ENTRY_WRITTEN;
     if (changes && (pulled || fed)) out = ctr_varint_put(out, (uint64_t)entry->part);
@@ -68,7 +99,7 @@ uint8_t *ctr_entries_put(uint8_t *out, int64_t *last, const ctr_entry *entry)
         out = ctr_varint_put(out, entry->mask);
         if (entry->number > 0) out = ctr_varint_put(out, (uint64_t)entry->number);
     }
-    *last = entry->row;
+    last->row = entry->row;
     return out;
 }
 
@@ -193,6 +224,28 @@ static bool take_mask(ctr_entries *entries, ctr_entry *entry)
     return true;
 }
 
+/* Takes what names the source of the entries that follow: another one than before. */
+static bool take_fed(ctr_entries *entries)
+{
+    ctr_fed before = entries->fed, *fed = &entries->fed;
+    uint64_t upto, twist;
+    static const uint8_t NONE[CTR_ID_SIZE];
+    bool was = entries->is_fed;
+    if (entries->end - entries->at < CTR_ID_SIZE) return refuse_entries(entries, CTR_TRUNCATED);
+    memcpy(fed->id, entries->at, CTR_ID_SIZE);
+    entries->at += CTR_ID_SIZE;
+    if (!take_number(entries, &upto) || !take_number(entries, &twist)) return false;
+    fed->own = upto % 2 == 1;
+    fed->upto = (int64_t)(upto / 2);
+    memcpy(&fed->twist, &twist, sizeof twist);
+    entries->is_fed = upto > 0;
+    bool is_none = memcmp(fed->id, NONE, CTR_ID_SIZE) == 0 && upto == 0 && twist == 0;
+    bool same = ctr_fed_same(was ? &before : NULL, entries->is_fed ? fed : NULL);
+    if (same || (entries->is_fed ? fed->upto == 0 : !is_none))
+        return refuse_entries(entries, CTR_OUT_OF_RANGE);
+    return true;
+}
+
 static bool take_part(ctr_entries *entries, int *part)
 {
     uint64_t n;
@@ -214,11 +267,8 @@ static int part_of_kind(ctr_entry_kind kind)
     }
 }
 
-bool ctr_entries_next(ctr_entries *entries, ctr_entry *entry)
+static bool next_entry(ctr_entries *entries, ctr_entry *entry, uint64_t row, uint64_t code)
 {
-    uint64_t row, code;
-    if (entries->status != CTR_OK || entries->at == entries->end) return false;
-    if (!take_number(entries, &row) || !take_number(entries, &code)) return false;
     entries->row = moved_by(entries->row, (uint64_t)ctr_varint_unzigzag(row));
     *entry = (ctr_entry){.row = entries->row, .origin = CTR_MADE_HERE};
     if (code == CODE_STAMPED || code == CODE_ROW) {
@@ -251,6 +301,24 @@ bool ctr_entries_next(ctr_entries *entries, ctr_entry *entry)
         return refuse_entries(entries, CTR_OUT_OF_RANGE);
     entry->n = ctr_varint_unzigzag(n);
     entry->ticks = (int64_t)ticks;
+    return true;
+}
+
+/* What names a source stands before an entry that came from there. */
+bool ctr_entries_next(ctr_entries *entries, ctr_entry *entry)
+{
+    uint64_t row, code;
+    if (entries->status != CTR_OK || entries->at == entries->end) return false;
+    if (!take_number(entries, &row) || !take_number(entries, &code)) return false;
+    bool names = code == CODE_SOURCE;
+    if (names && row != 0) return refuse_entries(entries, CTR_OUT_OF_RANGE);
+    if (names &&
+        (!take_fed(entries) || !take_number(entries, &row) || !take_number(entries, &code)))
+        return false;
+    if (names && code == CODE_SOURCE) return refuse_entries(entries, CTR_OUT_OF_RANGE);
+    if (!next_entry(entries, entry, row, code)) return false;
+    if (names && entry->origin != CTR_FED) return refuse_entries(entries, CTR_OUT_OF_RANGE);
+    if (entry->origin == CTR_FED && entries->is_fed) entry->fed = &entries->fed;
     return true;
 }
 

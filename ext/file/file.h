@@ -227,6 +227,10 @@ typedef struct ctr_file {
     unsigned schemas;        /* how often they were read anew */
     struct ctr_tab *tabs;    /* its tables: table/tab.c */
     struct ctr_tab *touched; /* those with a batch or with rows of this transaction */
+    struct ctr_fed_list {
+        ctr_fed fed;
+        struct ctr_fed_list *next;
+    } * fed; /* owned: the sources of changes that came in this transaction */
     struct ctr_tab *keepers[CTR_TABS_KEPT]; /* the tables whose statements are kept */
     unsigned n_keepers;                     /* how often a table has become one */
     bool spills_safely;                     /* in this transaction; see file/file.c */

@@ -719,6 +719,7 @@ static bool enter_table(ctr_feed *feed)
     list_told_places(feed);
     const ctr_asked asked = {.since = feed->query.since,
                              .parts = feed->query.partial,
+                             .except = feed->except.upto > 0 ? &feed->except : NULL,
                              .scope = feed->scope.values,
                              .n_scope = feed->scope.n};
     ctr_stream_walk_open_asked(&feed->walk, &feed->row, &asked);
@@ -828,17 +829,31 @@ int64_t ctr_feed_end(ctr_conn *conn)
     return giver.present ? giver.next : 0;
 }
 
+/* Leaves out what the source that asks has brought, if it knows which mark main has of it. */
+static void except_asking(ctr_feed *feed, const ctr_feed_query *query)
+{
+    ctr_marks_source source;
+    ctr_conn *conn = feed->source.conn;
+    if (!query->of || query->since == 0 || query->mine == 0) return;
+    if (!ctr_marks_source_of(query->of, strlen(query->of), &source) || source.scope) return;
+    if (ctr_marks_of_feed(conn, &source) != query->mine) return;
+    feed->except = (ctr_fed){.twist = source.twist, .own = source.own, .upto = query->mine};
+    memcpy(feed->except.id, source.id, CTR_ID_SIZE);
+}
+
 int ctr_feed_open(ctr_feed *feed, ctr_conn *conn, const ctr_feed_query *query)
 {
     *feed = (ctr_feed){.query = *query, .eof = true};
     sqlite3_value *scope = query->scope;
     feed->query.scope = NULL;
+    feed->query.of = NULL;
     if (scope && ctr_scope_open(&feed->scope, conn, scope)) return ctr_rc(conn);
     if (open_main(&feed->source, conn, &feed->giver) || feed->source.catalog.n == 0)
         return ctr_rc(conn);
     if (!feed->giver.present) return ctr_identity_missing(conn, "main");
     if (query->own || query->partial) read_own_ids(feed);
     name_source(feed);
+    except_asking(feed, query);
     feed->eof = false;
     if (!enter_table(feed) && ctr_rc(conn) == SQLITE_OK) ctr_feed_next(feed);
     return ctr_rc(conn);

@@ -80,6 +80,16 @@ static void take_asked(ctr_conn *conn, ctr_changes *changes, const ctr_change_of
     if (is_asked_for(changes, change->row, &next)) ctr_changes_add(conn, changes, change);
 }
 
+/* Returns whether the source is not told of a change that it brought itself. */
+static bool is_excepted(const ctr_changes *changes, const ctr_entry *entry)
+{
+    ctr_fed up_to_same;
+    if (!changes->except || !entry->fed) return false;
+    up_to_same = *changes->except;
+    up_to_same.upto = entry->fed->upto;
+    return ctr_fed_same(&up_to_same, entry->fed) && entry->fed->upto <= changes->except->upto;
+}
+
 /* Appends the changes in a group of the journal. */
 static void take_entries_of(ctr_changes *changes, ctr_groups *groups)
 {
@@ -92,7 +102,7 @@ static void take_entries_of(ctr_changes *changes, ctr_groups *groups)
         bool adds = entry.kind == CTR_ENTRY_ADDED || entry.kind == CTR_ENTRY_STAMPED;
         if (entry.kind == CTR_ENTRY_FOLDED)
             carried = true;
-        else if (!carried || !adds)
+        else if ((!carried || !adds) && !is_excepted(changes, &entry))
             take_asked(conn, changes, &change);
     }
 }

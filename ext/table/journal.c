@@ -559,12 +559,26 @@ static void write_open_row(const new_row *row)
     if (file->next_number <= row->number) file->next_number = row->number + 1;
 }
 
+/* Returns the most bytes of the pending entries of a table. */
+static size_t room_for_pending(const ctr_tab *tab)
+{
+    size_t room = ctr_batch_pending(tab) * CTR_ENTRY_MAX;
+    const ctr_fed *fed = NULL;
+    for (size_t i = tab->n_appended; i < tab->n; i++) {
+        if (tab->batch[i].origin != CTR_FED || tab->batch[i].fed == fed) continue;
+        fed = tab->batch[i].fed;
+        room += CTR_FED_MAX;
+    }
+    return room;
+}
+
 /* Encodes the pending entries of a table as a group behind the others. */
 static void encode_group(ctr_tab *tab, new_row *row)
 {
     ctr_packed *open = &tab->file->open;
-    size_t room = CTR_GROUP_HEADER_MAX + ctr_batch_pending(tab) * CTR_ENTRY_MAX;
-    int64_t table = ctr_tab_number(tab), last = 0;
+    size_t room = CTR_GROUP_HEADER_MAX + room_for_pending(tab);
+    int64_t table = ctr_tab_number(tab);
+    ctr_entry last = {.row = 0};
     uint8_t *out = table > 0 ? ctr_pack_room(tab->conn, open, room) : NULL;
     if (!out) return;
     uint8_t *entries = out + CTR_GROUP_HEADER_MAX, *end = entries;
@@ -588,7 +602,7 @@ static void encode_row(new_row *row)
     }
     for (ctr_tab *tab = row->first; tab && ctr_rc(row->file->conn) == SQLITE_OK;
          tab = first_pending(tab->next_touched)) {
-        if (tab != row->first && open->size + ctr_batch_pending(tab) * CTR_ENTRY_MAX > most) {
+        if (tab != row->first && open->size + room_for_pending(tab) > most) {
             row->end = tab;
             return;
         }
@@ -740,6 +754,25 @@ int64_t ctr_batch_mark_change(ctr_tab *tab)
     return ctr_rc(tab->conn) == SQLITE_OK ? number : 0;
 }
 
+const ctr_fed *ctr_batch_fed(ctr_file *file, const ctr_fed *fed)
+{
+    if (file->fed && ctr_fed_same(&file->fed->fed, fed)) return &file->fed->fed;
+    struct ctr_fed_list *made = sqlite3_malloc64(sizeof *made);
+    if (!made) ctr_problem_nomem(file->conn);
+    if (!made) return NULL;
+    *made = (struct ctr_fed_list){*fed, file->fed};
+    file->fed = made;
+    return &made->fed;
+}
+
+void ctr_batch_forget_fed(ctr_file *file)
+{
+    for (struct ctr_fed_list *next; file->fed; file->fed = next) {
+        next = file->fed->next;
+        sqlite3_free(file->fed);
+    }
+}
+
 /* ---- all tables of a file -------------------------------------------------------------------- */
 
 bool ctr_batch_any_pending(const ctr_file *file)
@@ -758,6 +791,7 @@ static void untouch(ctr_file *file)
         tab->folded = false;
     }
     file->learned = file->drawn = file->open_number = 0;
+    ctr_batch_forget_fed(file);
 }
 
 /* The connection's own commit changes the data version, too. */

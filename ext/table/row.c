@@ -1048,9 +1048,11 @@ enum {
 
 static void note_change(ctr_row *row, ctr_origin origin, int part)
 {
-    ctr_batch_note(
-        row->tab,
-        &(ctr_entry){.row = row->rowid, .kind = CTR_ENTRY_CHANGED, .origin = origin, .part = part});
+    ctr_batch_note(row->tab, &(ctr_entry){.row = row->rowid,
+                                          .kind = CTR_ENTRY_CHANGED,
+                                          .origin = origin,
+                                          .part = part,
+                                          .fed = origin == CTR_FED ? row->fed : NULL});
 }
 
 /* Notes that a part of a change that came from elsewhere was made here. */
@@ -1110,8 +1112,11 @@ static void list_parts(ctr_row *row)
 /* Notes that the cell of a counter was written. */
 static void note_cell(ctr_row *row, int counter)
 {
-    ctr_entry entry = {
-        .row = row->rowid, .kind = CTR_ENTRY_WRITTEN, .origin = row->origin, .counter = counter};
+    ctr_entry entry = {.row = row->rowid,
+                       .kind = CTR_ENTRY_WRITTEN,
+                       .origin = row->origin,
+                       .counter = counter,
+                       .fed = row->origin == CTR_FED ? row->fed : NULL};
     if (row->origin == CTR_MADE_HERE) ctr_batch_note(row->tab, &entry);
     for (size_t i = 0; i < row->n_parts; i++) {
         if (row->parts[i].counter != counter) continue;

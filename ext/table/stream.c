@@ -225,7 +225,7 @@ void ctr_stream_walk_open_asked(ctr_walk *walk, ctr_row *row, const ctr_asked *a
     *walk = (ctr_walk){.of = row->sql,
                        .run = ctr_tab_run(row->tab),
                        .kind = all ? CTR_WALK_ALL_NUMBERED : CTR_WALK_SINCE,
-                       .changes.parts = asked->parts};
+                       .changes = {.parts = asked->parts, .except = asked->except}};
     if (asked->n_scope > 0) {
         list_scope(&scope, row, asked->scope, asked->n_scope);
         ctr_changes_read_of(&walk->changes, row->tab, asked->since, &scope);

@@ -335,7 +335,9 @@ typedef struct ctr_groups {
 typedef struct ctr_changes {
     ctr_change_of_row *rows; /* owned: sqlite3_free */
     size_t n, room;
-    bool parts;                     /* set by the owner: parts are listed, not rows */
+    bool parts;            /* set by the owner: parts are listed, not rows */
+    const ctr_fed *except; /* set by the owner, borrowed: without what came by a line of this
+                            * source up to this number or a lower one; NULL: all */
     const struct ctr_changes *only; /* private: the rows that are read, sorted; NULL: all */
 } ctr_changes;
 
@@ -445,6 +447,7 @@ typedef struct ctr_row {
     bool whole;             /* set by the owner: finds whole cells, else only states */
     bool arrives;           /* set by the owner: new rows are to be shown in the tracked table */
     ctr_origin origin;      /* set by the owner: of what is written; at first CTR_MADE_HERE */
+    const ctr_fed *fed;     /* set by the owner: by what it came with a feed; NULL: unknown */
 
     /* The row found last. */
     bool found;
@@ -551,7 +554,8 @@ typedef enum ctr_walk_kind {
 /* What is asked for of the changes of a table. */
 typedef struct ctr_asked {
     int64_t since;
-    bool parts;            /* the parts that have changed, unless `since` is 0 */
+    bool parts;            /* which parts have changed */
+    const ctr_fed *except; /* as that of ctr_changes */
     sqlite3_value **scope; /* borrowed: only rows whose first n_scope key columns are these */
     int n_scope;           /* 0: all */
 } ctr_asked;
@@ -1879,6 +1883,11 @@ void ctr_batch_add(ctr_tab *tab, int64_t row, int counter, int64_t n);
 
 /* Notes a write of the regular columns in a mask, a bool for each of n, with that number. */
 void ctr_batch_stamp(ctr_tab *tab, int64_t row, const bool *mask, int n);
+
+/* Returns what brought changes, to be noted with them; it stays until the transaction ends. NULL
+ * without memory. The second forgets all of them. */
+const ctr_fed *ctr_batch_fed(ctr_file *file, const ctr_fed *fed);
+void ctr_batch_forget_fed(ctr_file *file);
 
 /* Notes that a row is new, or a part of it has changed; that the cell of a counter was written,
  * which drops the row from memory, or the row cell; or that all memory is out of date. */

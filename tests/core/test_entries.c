@@ -48,7 +48,7 @@ static ctr_entry random_entry(void)
 /* Appends a group of a table. */
 static uint8_t *put_table(uint8_t *out, int64_t table, const ctr_entry *entries, int n)
 {
-    int64_t last = 0;
+    ctr_entry last = {.row = 0};
     uint8_t *from = out + CTR_GROUP_HEADER_MAX, *end = from;
     for (int i = 0; i < n; i++) end = ctr_entries_put(end, &last, &entries[i]);
     return ctr_entries_group_put(out, table, (size_t)(end - from));
