@@ -93,7 +93,12 @@ DELETE FROM "{schema}"."{table}" WHERE 0;
 -- name: LINES_CHANGES
 SELECT CASE WHEN substr(change, 1, 1) = x'04' THEN 0 ELSE seq END, table_name, key_columns, key, change, seq, source, upto
   FROM counter_changes(:since)
- WHERE own = :own AND partial = 1 AND scope IS :scope AND of IS :of AND mine IS :mine ORDER BY 1;
+ WHERE own = :own AND partial = 1 AND of IS :of AND mine IS :mine ORDER BY 1;
+
+-- name: LINES_CHANGES_IN_SCOPE
+SELECT CASE WHEN substr(change, 1, 1) = x'04' THEN 0 ELSE seq END, table_name, key_columns, key, change, seq, source, upto
+  FROM counter_changes(:since)
+ WHERE own = :own AND partial = 1 AND scope = :scope AND of IS :of AND mine IS :mine ORDER BY 1;
 
 -- name: LINES_TAKE
 INSERT INTO counter_changes(table_name, key, change, seq, source, key_columns, scope, device, upto)

@@ -377,8 +377,8 @@ typedef enum ctr_entry_kind {
 typedef enum ctr_origin { CTR_MADE_HERE = 1, CTR_PULLED = 2, CTR_FED = 4 } ctr_origin;
 
 /* What of a row has changed. Parts join by themselves, so who has the rest of a row needs only the
- * parts that changed since. From CTR_PART_WRITERS on: the shards of a writer, in all counters of the
- * row. It stands there with 20 bits of its id: two writers that share them are one part. */
+ * parts that changed since. From CTR_PART_WRITERS on: the shards of a writer, in all counters of
+ * the row. It stands there with 20 bits of its id: two writers that share them are one part. */
 enum {
     CTR_PART_WHOLE,   /* all of the row: it is new, or a life rose */
     CTR_PART_COLUMNS, /* its regular columns */
@@ -387,8 +387,7 @@ enum {
     CTR_PARTS = CTR_PART_WRITERS + (1 << 20)
 };
 
-/* What brought a change that came with a feed: a line of a source (merge/merge.h), which goes up to
- * a number. */
+/* What brought a change that came with a feed: a line of a source, which goes up to a number. */
 typedef struct ctr_fed {
     uint8_t id[CTR_ID_SIZE]; /* of the source */
     int64_t twist;
@@ -922,7 +921,7 @@ static inline uint8_t *ctr_varint_put(uint8_t *out, uint64_t n)
 
 /* ==== entries.c =============================================================================== */
 
-/* Returns the part of a writer: the last 20 bits of the exclusive or of the four words of its id. */
+/* Returns the part of a writer, by the last 20 bits of the exclusive or of the words of its id. */
 int ctr_entries_part_of(const uint8_t id[CTR_ID_SIZE]);
 
 /* Begins a row of the journal, or a segment. Returns its end. */
@@ -930,7 +929,8 @@ uint8_t *ctr_entries_begin(uint8_t *out);
 
 /* Appends an entry, after what names its source if that is another one; returns the end of the
  * entries. `last` is the entry before in the group, at first one of zeros; the source of the last
- * that came with a feed stays in it. Room: CTR_ENTRY_MAX, and CTR_FED_MAX if it came with a feed. */
+ * that came with a feed stays in it. Room: CTR_ENTRY_MAX, and CTR_FED_MAX if it came with a
+ * feed. */
 uint8_t *ctr_entries_put(uint8_t *out, ctr_entry *last, const ctr_entry *entry);
 
 /* Returns whether two are of the same source, and up to the same number. */

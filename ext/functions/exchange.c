@@ -601,7 +601,7 @@ static void fn_end(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     if (ctr_arg_problem(ctx, "counter_changes_end", &problem)) sqlite3_result_int64(ctx, end);
 }
 
-/* The name of the own changes of main; NULL on an error, or if main has no id. The caller frees it. */
+/* The name of the own changes of main, owned by the caller; NULL on an error or without an id. */
 static char *own_source(ctr_conn *conn)
 {
     return check_tables(conn) ? ctr_exchange_source(conn, true, NULL) : NULL;

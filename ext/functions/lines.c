@@ -6,8 +6,8 @@
  * "table", "key_columns", the key as JSON for people and as hexadecimal digits, "packed", the
  * change as hexadecimal digits, and "seq". Of a row it has only the parts that have changed.
  *
- * `of` and `mine`: the source that asks, and the mark of it that it believes main to have. If that is
- * so, what it has brought itself is left out: merge/merge.h. */
+ * `of` and `mine`: the source that asks, and the mark of it that it believes main to have. If that
+ * is so, what it has brought itself is left out: merge/merge.h. */
 #include "functions/functions.h"
 
 #include <string.h>
@@ -286,7 +286,8 @@ static int lines_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_te
     cursor->end = ctr_rc(conn) == SQLITE_OK ? ctr_feed_end(conn) : 0;
     if (since > cursor->end) cursor->upto = 0; /* a mark of what was there once: all is new */
     ctr_run run = ctr_run_on(conn, "main", NULL);
-    cursor->rows = ctr_run_prepare(&run, CTR_SQL_LINES_CHANGES);
+    cursor->rows = ctr_run_prepare(&run, given[ARG_SCOPE] ? CTR_SQL_LINES_CHANGES_IN_SCOPE
+                                                          : CTR_SQL_LINES_CHANGES);
     ctr_run_bind_int(&run, cursor->rows, ":since", cursor->upto);
     ctr_run_bind_int(&run, cursor->rows, ":own", own);
     if (given[ARG_SCOPE]) ctr_run_bind_value(&run, cursor->rows, ":scope", given[ARG_SCOPE]);

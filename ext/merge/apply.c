@@ -496,8 +496,8 @@ static int apply_change(ctr_apply *apply, const ctr_change *change)
  *                (merge/merge.h)
  *     partial    hidden: counter_lines has it: of a row only the parts that have changed since
  *                (merge/merge.h); without it rows are whole
- *     of, mine   hidden: counter_lines has them: the name of the source that asks, and the mark of it
- *                that it believes main to have; what it has brought itself is left out
+ *     of, mine   hidden: counter_lines has them: the name of the source that asks, and the mark
+ *                of it that it believes main to have; what it has brought itself is left out
  *                (merge/merge.h)
  *     key_columns hidden: the key columns in words; an INSERT with them compares them with the
  *                table here, as a pull does
@@ -709,8 +709,7 @@ static int changes_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_
     if (plan & 1 << GIVEN_BUCKET) take_bucket(table->joined.conn, &query.bucket, *argv++);
     if (plan & 1 << GIVEN_OWN)
         query.own = ctr_arg_between(table->joined.conn, "own", "0 or 1", *argv++, 0, 1);
-    if (plan & 1 << GIVEN_SCOPE && sqlite3_value_type(*argv) != SQLITE_NULL) query.scope = *argv;
-    argv += plan >> GIVEN_SCOPE & 1;
+    if (plan & 1 << GIVEN_SCOPE) query.scope = *argv++;
     if (plan & 1 << GIVEN_PARTIAL)
         query.partial = ctr_arg_between(table->joined.conn, "partial", "0 or 1", *argv++, 0, 1);
     if (plan & 1 << GIVEN_OF && sqlite3_value_type(*argv) != SQLITE_NULL)

@@ -485,8 +485,8 @@ static void list_told_places(ctr_feed *feed)
 
 /* ---- parts of a row -------------------------------------------------------------------------- */
 
-/* Returns whether whoever asks wants what has these origins: others can have a change that came with
- * a feed from somebody else. */
+/* Returns whether whoever asks wants what has these origins: others can have a change that came
+ * with a feed from somebody else. */
 static bool wants(const ctr_feed *feed, int origins)
 {
     return !feed->query.own || origins != CTR_FED;

@@ -372,14 +372,14 @@ typedef struct ctr_taken_row {
  *
  * A partial feed tells of a row only the parts that have changed (core/core.h): of each counter the
  * shards of some writers, and regular columns only if one was written. Who has everything below
- * `since` needs no more. A row goes whole if it is new, a life of it rose, or one of its counters got
- * its first shards; if older changes were listed no longer by writer; and if `since` is 0. The number
- * of such a row is that of the oldest change of its parts: a mark that lies between two of them must
- * not leave the older one behind.
+ * `since` needs no more. A row goes whole if it is new, a life of it rose, or one of its counters
+ * got its first shards; if older changes were listed no longer by writer; and if `since` is 0. The
+ * number of such a row is that of the oldest change of its parts: a mark that lies between two of
+ * them must not leave the older one behind.
  *
- * A source that asks need not be told what it has brought itself. It says which mark main has of it,
- * and if that is so, what came by lines of it up to that mark is left out; if `since` is 0, nothing
- * is. A file that was restored since, or a twin of it, believes in another mark.
+ * A source that asks need not be told what it has brought itself. It says which mark main has of
+ * it, and if that is so, what came by lines of it up to that mark is left out; if `since` is 0,
+ * nothing is. A file that was restored since, or a twin of it, believes in another mark.
  *
  * In a scope are rows whose leading key columns have given values, found by the index of the key;
  * counters that were added or dropped, answers and floors come with each scope.
