@@ -22,6 +22,10 @@ static int random_part(void)
     return rand() % 3 ? rand() % (CTR_PART_OWN + 1) : CTR_PARTS - 1 - rand() % (1 << 20);
 }
 
+static const ctr_fed SOURCES[] = {{.id = {1}, .upto = 1},
+                                  {.id = {1}, .upto = INT64_MAX, .own = true},
+                                  {.id = {2}, .upto = 7, .twist = INT64_MIN}};
+
 static ctr_entry random_entry(void)
 {
     ctr_entry entry = {
@@ -30,6 +34,7 @@ static ctr_entry random_entry(void)
     bool travels = entry.kind == CTR_ENTRY_CHANGED || entry.kind == CTR_ENTRY_WRITTEN;
     if (travels) entry.origin = (ctr_origin)(1 << rand() % 3);
     if (travels && entry.origin != CTR_MADE_HERE) entry.part = random_part();
+    if (travels && entry.origin == CTR_FED && rand() % 3) entry.fed = &SOURCES[rand() % 3];
     if (entry.kind == CTR_ENTRY_ADDED) entry.part = CTR_PART_OWN;
     if (entry.kind == CTR_ENTRY_STAMPED || entry.kind == CTR_ENTRY_ROW_WRITTEN)
         entry.part = CTR_PART_COLUMNS;
@@ -59,7 +64,8 @@ static void entries_come_back_as_they_were_put(void **state)
     (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         ctr_entry put[MOST], found;
-        uint8_t bytes[CTR_ENTRIES_HEADER + CTR_GROUP_HEADER_MAX + MOST * CTR_ENTRY_MAX];
+        uint8_t
+            bytes[CTR_ENTRIES_HEADER + CTR_GROUP_HEADER_MAX + MOST * (CTR_ENTRY_MAX + CTR_FED_MAX)];
         ctr_entries groups, walk;
         int n = rand() % MOST + 1, i = 0;
         int64_t table = rand() % 3 ? rand() % 200 + 1 : CTR_GROUP_TABLES, found_table;
@@ -74,6 +80,7 @@ static void entries_come_back_as_they_were_put(void **state)
             assert_int_equal(found.kind, put[i].kind);
             assert_int_equal(found.origin, put[i].origin);
             assert_int_equal(found.part, put[i].part);
+            assert_true(ctr_fed_same(found.fed, put[i].fed));
             assert_int_equal(found.counter, put[i].counter);
             assert_int_equal(found.n, put[i].n);
             assert_int_equal(found.ticks, put[i].ticks);
@@ -204,7 +211,7 @@ static ctr_status status_of_entries(const char *bytes, size_t size)
 {
     ctr_entries walk, groups;
     ctr_entry entry;
-    uint8_t row[64];
+    uint8_t row[128];
     memcpy(row + CTR_ENTRIES_HEADER + CTR_GROUP_HEADER_MAX, bytes, size);
     uint8_t *end = ctr_entries_group_put(ctr_entries_begin(row), 1, size);
     ctr_entries_open(&groups, row, (size_t)(end - row), ctr_entries_bit(1));
@@ -258,7 +265,7 @@ static void what_is_wrong_with_entries_is_said(void **state)
     assert_int_equal(ENTRIES("\x02\x04\xc4\x08\x01"), CTR_OUT_OF_RANGE); /* word 546 */
     assert_int_equal(ENTRIES("\x02\x05"), CTR_OK);
     assert_int_equal(ENTRIES("\x02"), CTR_TRUNCATED);
-    assert_int_equal(ENTRIES("\x02\x06"), CTR_NEWER_FORMAT);
+    assert_int_equal(ENTRIES("\x02\x07"), CTR_NEWER_FORMAT);
     assert_int_equal(ENTRIES("\x02\x0f"), CTR_NEWER_FORMAT);
     assert_int_equal(ENTRIES("\x02\x15"), CTR_NEWER_FORMAT); /* of counter 0 */
     assert_int_equal(ENTRIES("\x02\x1f"), CTR_NEWER_FORMAT); /* of counter 1 */
@@ -270,6 +277,31 @@ static void what_is_wrong_with_entries_is_said(void **state)
     assert_int_equal(ENTRIES("\x82\x00\x00"), CTR_NOT_MINIMAL);
     assert_int_equal(ENTRIES("\x02\xf8\xff\xff\xff\x0f\x02"), CTR_OUT_OF_RANGE);
     assert_int_equal(ENTRIES("\x02\x11\x02\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"),
+                     CTR_OUT_OF_RANGE);
+}
+
+#define ID "\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+#define NO_ID "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+
+static void a_source_stands_before_what_came_from_it(void **state)
+{
+    (void)state;
+    assert_int_equal(ENTRIES("\x00\x06" ID "\x02\x00\x02\x03\x00"), CTR_OK);
+    assert_int_equal(ENTRIES("\x02\x06" ID "\x02\x00\x02\x03\x00"), CTR_OUT_OF_RANGE);
+    assert_int_equal(ENTRIES("\x00\x06" ID "\x02\x00\x02\x02\x00"), CTR_OUT_OF_RANGE); /* pulled */
+    assert_int_equal(ENTRIES("\x00\x06" ID "\x02\x00\x02\x00"), CTR_OUT_OF_RANGE);
+    assert_int_equal(ENTRIES("\x00\x06" ID "\x02\x00"), CTR_TRUNCATED);
+    assert_int_equal(ENTRIES("\x00\x06" ID "\x02"), CTR_TRUNCATED);
+    assert_int_equal(ENTRIES("\x00\x06\x01\x02"), CTR_TRUNCATED);
+    assert_int_equal(ENTRIES("\x00\x06" ID "\x01\x00\x02\x03\x00"), CTR_OUT_OF_RANGE); /* up to 0 */
+    assert_int_equal(ENTRIES("\x00\x06" ID "\x00\x00\x02\x03\x00"), CTR_OUT_OF_RANGE);
+    assert_int_equal(ENTRIES("\x00\x06" NO_ID "\x00\x00\x02\x03\x00"), CTR_OUT_OF_RANGE);
+    assert_int_equal(
+        ENTRIES("\x00\x06" ID "\x02\x00\x02\x03\x00\x00\x06" NO_ID "\x00\x00\x02\x03\x00"), CTR_OK);
+    assert_int_equal(
+        ENTRIES("\x00\x06" ID "\x02\x00\x02\x03\x00\x00\x06" ID "\x02\x00\x02\x03\x00"),
+        CTR_OUT_OF_RANGE); /* the same */
+    assert_int_equal(ENTRIES("\x00\x06" ID "\x02\x00\x00\x06" ID "\x04\x00\x02\x03\x00"),
                      CTR_OUT_OF_RANGE);
 }
 
@@ -348,6 +380,7 @@ int main(void)
         cmocka_unit_test(segments_come_back_as_they_were_written),
         cmocka_unit_test(what_is_passed_in_a_segment_are_lower_rows_of_the_group),
         cmocka_unit_test(what_is_wrong_with_entries_is_said),
+        cmocka_unit_test(a_source_stands_before_what_came_from_it),
         cmocka_unit_test(what_is_wrong_with_a_row_is_said),
         cmocka_unit_test(what_is_wrong_with_a_segment_is_said),
         cmocka_unit_test(a_segment_has_no_row_behind_the_greatest),
