@@ -296,3 +296,57 @@ def test_a_row_comes_with_the_oldest_of_its_parts_so_that_no_line_raises_a_mark_
     assert taker.take(giver.lines(taker.mark(giver.source(how)), how))
     assert rows(taker.db, "SELECT k, n FROM t WHERE k = 'a'") == [("a", 6)]
     assert rows(taker.db, "SELECT k, v, n FROM r") == [("a", "b", 2)]
+
+
+DEVICES = 10001
+
+
+def many_shards(n, clock=1):
+    """A cell with the shards of n devices, as JSON of a change."""
+    return f"""SELECT counter_change_of('{{"tells":"row","columns":[{{"name":"n","kind":"counter","generation":1,"cell":' ||
+        counter_json(counter_collect(printf('%08x-0000-4000-8000-%012x', value * 2654435761 % 4294967296, value), {clock}, {clock}))
+        || '}}]}}') FROM (WITH RECURSIVE r(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM r WHERE value < {n}) SELECT value FROM r)"""
+
+
+def bring(db, change):
+    db.execute("INSERT INTO counter_changes(table_name, key, change, seq, source) "
+               "VALUES ('t', counter_key('a'), ?, 1, '7529cd67-394b-3247-8020-f2a7272fc8d9')", [change])
+
+
+@pytest.mark.parametrize("folded", [False, True])
+def test_one_increment_among_ten_thousand_devices_is_a_download_of_less_than_a_kilobyte(make, folded):
+    server, device, other = make("server"), make("device"), make("other")
+    bring(server.db, value(server.db, many_shards(DEVICES)))
+    assert sum(map(len, server.lines(0, ALL))) > 200000
+    for file in device, other:
+        assert file.take(server.lines(0, ALL))
+    other.db.execute("INSERT INTO t(k, n) VALUES ('a', 1)")
+    assert server.take(other.lines(server.mark(other.source((1, None))), (1, None)))
+    if folded:
+        optimize(server.db, "t")
+    lines = server.lines(device.mark(server.source(ALL)), ALL)
+    assert sum(map(len, lines)) < 400 and device.take(lines)
+    server.db.execute("INSERT INTO t(k, n) VALUES ('a', 1)")
+    lines = server.lines(device.mark(server.source(ALL)), ALL)
+    assert sum(map(len, lines)) < 400 and device.take(lines)
+    assert value(device.db, "SELECT n FROM t WHERE k = 'a'") == DEVICES + 2
+    assert server.digests() == device.digests()
+
+
+def test_a_segment_lists_255_writers_of_a_row_and_older_ones_with_the_whole_row(make):
+    server, device = make("server"), make("device")
+    bring(server.db, value(server.db, many_shards(300)))
+    assert device.take(server.lines(0, ALL))
+    marks = []
+    for clock in 2, 3:
+        for writer in range(1, 301):
+            marks.append(value(server.db, "SELECT counter_changes_end()"))
+            bring(server.db, value(server.db, many_shards(300, clock).replace("SELECT 1 UNION", f"SELECT {writer} UNION")
+                                   .replace("< 300", f"< {writer}")))
+        optimize(server.db, "t")
+    sizes = [sum(len(change["change"]) // 2 for line in server.lines(mark, ALL) for change in json.loads(line)["changes"])
+             for mark in marks]
+    assert sizes[0] == sizes[300] == sizes[340] > 18 * 300 > 19 * 255 > sizes[350]  # two writers may be one part
+    assert sizes[-1] < 40 and sorted(sizes, reverse=True) == sizes
+    assert device.take(server.lines(marks[450], ALL)) and device.take(server.lines(device.mark(server.source(ALL)), ALL))
+    assert server.digests() == device.digests()
