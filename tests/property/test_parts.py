@@ -350,3 +350,60 @@ def test_a_segment_lists_255_writers_of_a_row_and_older_ones_with_the_whole_row(
     assert sizes[-1] < 40 and sorted(sizes, reverse=True) == sizes
     assert device.take(server.lines(marks[450], ALL)) and device.take(server.lines(device.mark(server.source(ALL)), ALL))
     assert server.digests() == device.digests()
+
+
+def test_shards_that_a_token_may_not_bring_come_from_their_own_device(make):
+    server, one, other = make("server"), make("one"), make("other")
+    server.db.executescript("""CREATE TABLE counter_http_tokens(token TEXT PRIMARY KEY, device TEXT NOT NULL UNIQUE);
+        CREATE TABLE counter_http_ids(id TEXT PRIMARY KEY, token TEXT NOT NULL);
+        INSERT INTO counter_http_tokens VALUES ('1', 'one'), ('2', 'other')""")
+
+    def upload(file, token):
+        lines = file.lines(server.mark(file.source((1, None))), (1, None))
+        return json.loads(value(server.db, "SELECT counter_receive(?, ?)", token, "\n".join(lines)))
+
+    other.db.execute("INSERT INTO t(k, n) VALUES ('a', 1)")
+    upload(other, "2")
+    other.db.execute("INSERT INTO t(k, n) VALUES ('a', 10)")
+    one.db.execute("INSERT INTO t(k, n) VALUES ('a', 100)")
+    rows(one.db, "SELECT * FROM counter_pull(?)", other.path)
+    assert upload(one, "1")["skipped"] == 1
+    one.db.execute("INSERT INTO t(k, n) VALUES ('a', 1000)")
+    assert upload(one, "1")["skipped"] == 0
+    assert value(server.db, "SELECT n FROM t") == 1101
+    upload(other, "2")
+    assert value(server.db, "SELECT n FROM t") == 1111 and server.digests() == one.digests()
+
+
+@pytest.mark.parametrize("what", ["table", "column", "restore", "fork"])
+def test_what_voids_state_voids_marks(make, tmp_path, what):
+    giver, taker = make("giver"), make("taker")
+    giver.db.execute("INSERT INTO t(k, n, m) VALUES ('a', 1, 2)")
+    giver.db.execute("INSERT INTO r(k, v, n) VALUES ('a', 'v', 3)")
+    giver.add_column("x")
+    giver.db.execute("UPDATE r SET x = 'x'")
+    assert taker.take(giver.lines(0, ALL))
+    if what == "restore":
+        taker.keep()
+        taker.db.execute("INSERT INTO t(k, n) VALUES ('b', 1)")
+    giver.db.execute("INSERT INTO t(k, n) VALUES ('a', 10)")
+    giver.db.execute("UPDATE r SET n = n + 10")
+    assert taker.take(giver.lines(taker.mark(giver.source(ALL)), ALL))
+    if what == "table":
+        taker.db.execute("DROP TABLE t")
+        taker.db.execute("CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER)")
+        assert taker.mark(giver.source(ALL)) == 0
+    elif what == "column":
+        taker.add_column("x")
+        assert taker.mark(giver.source(ALL)) == 0
+    elif what == "restore":
+        taker.restore(random.Random(1))
+    else:
+        rows(taker.db, "SELECT counter_fork()")
+    giver.db.execute("INSERT INTO t(k, n) VALUES ('a', 100)")
+    giver.db.execute("UPDATE r SET n = n + 100")
+    taker.add_column("x")
+    assert taker.take(giver.lines(taker.mark(giver.source(ALL)), ALL))
+    assert rows(taker.db, "SELECT k, n, m FROM t") == [("a", 111, 2)]
+    assert rows(taker.db, "SELECT k, v, n, x FROM r") == [("a", "v", 113, "x")]
+    assert taker.digests() == giver.digests()
