@@ -2,8 +2,8 @@
 
 Files count, reset, delete, write rows of a replicated table, fold, add and drop columns, untrack and track again, are
 restored, and take lines of each other: from their mark, from any lower number, from a mark of what came by a pull, late,
-twice, in another order; or lose them. Whatever comes by lines is an answer to a mark. So once everybody has taken from
-everybody what is behind the marks, whole rows bring nothing more.
+twice, in another order; or lose them. Whatever comes by lines is an answer to a mark. So once all have taken what is
+behind the marks, directly or through others, whole rows bring nothing more.
 """
 
 import contextlib
@@ -88,7 +88,7 @@ class File:
         return draw.choice([row[1] for row in rows(self.db, "PRAGMA table_info(t)")][1:])
 
     def change_columns(self, draw):
-        what = draw.choice(["drop", "add", "column", "column", "write", "again"])
+        what = draw.choice(["drop", "add", "column", "column", "write", "again", "untrack"])
         extra = [name for _, name, *_ in rows(self.db, "PRAGMA table_info(r)") if name in "xy"]
         with contextlib.suppress(sqlite3.OperationalError):
             if what == "drop":
@@ -101,6 +101,9 @@ class File:
                 self.db.execute(f"UPDATE r SET {draw.choice(extra)} = ?", [draw.random()])
             elif what == "again":
                 rows(self.db, "SELECT counter_replicate('r')")
+            elif what == "untrack":
+                rows(self.db, "SELECT counter_untrack('p', 'b')")
+                rows(self.db, "SELECT counter_track('p', 'b')")
 
     def add_column(self, name):
         default = {"x": "", "y": " DEFAULT 7"}[name]
@@ -131,9 +134,10 @@ class File:
         return [value(self.db, "SELECT counter_table_digest(?)", table) for table in TABLES]
 
     def shows(self):
+        """Whose column b is tracked no longer has a value of its own there."""
         m = "m" if "m" in [row[1] for row in rows(self.db, "PRAGMA table_info(t)")] else "NULL"
         return [sorted(rows(self.db, sql), key=repr)
-                for sql in (f"SELECT k, n, {m} FROM t", "SELECT k, v, n, x, y FROM r", "SELECT * FROM p")]
+                for sql in (f"SELECT k, n, {m} FROM t", "SELECT k, v, n, x, y FROM r", "SELECT k, a FROM p")]
 
 
 ALL = (0, None)
@@ -188,11 +192,18 @@ def take_late(draw, one, late):
             one.perhaps |= perhaps
 
 
-def everybody_takes_from_everybody(files, since_mark):
-    for one in files:
-        for other in files:
-            if one is not other:
-                assert one.take(other.lines(one.mark(other.source(ALL)) if since_mark else 0, ALL))
+def some_links(draw, files):
+    """Who takes from whom: from everybody, around a ring, or through the first one."""
+    kind, n = draw.choice(["all", "ring", "star"]), len(files)
+    if kind == "ring":
+        return [(files[i], files[(i + 1) % n]) for i in range(n)]
+    return [(one, other) for one in files for other in files
+            if one is not other and (kind == "all" or files[0] in (one, other))]
+
+
+def take_all(links, since_mark):
+    for one, other in links:
+        assert one.take(other.lines(one.mark(other.source(ALL)) if since_mark else 0, ALL))
 
 
 def pulls(draw, one, other):
@@ -205,23 +216,25 @@ def pulls(draw, one, other):
             to.perhaps |= by.perhaps
 
 
-def agree(files):
+def agree(files, links):
     """All have the same columns, and take up each other's."""
     for file in files:
         for name in "xy":
             file.add_column(name)
+        with contextlib.suppress(sqlite3.OperationalError):  # it has no values of its own
+            rows(file.db, "SELECT counter_opening('p', 'same')")
     for _ in range(len(files) + 3):
-        everybody_takes_from_everybody(files, True)
+        take_all(links, True)
 
 
 @pytest.mark.parametrize("number", range(max(4, EXAMPLES // 4)))
 def test_once_all_have_taken_what_is_behind_their_marks_whole_rows_bring_nothing(tmp_path, number):
     draw = random.Random(f"{SEED} parts {number}")
     files = [File(tmp_path / f"{i}.db") for i in range(draw.randint(2, 4))]
-    late = []
+    late, links = [], some_links(draw, files)
     restores, columns, mixes = draw.random() < 0.5, draw.random() < 0.5, draw.random() < 0.3
     for op in range(draw.choice([30, 120, 300])):
-        one, other = draw.sample(files, 2)
+        one, other = draw.choice(links)
         what = draw.random()
         if what < 0.35:
             one.act(draw)
@@ -239,7 +252,7 @@ def test_once_all_have_taken_what_is_behind_their_marks_whole_rows_bring_nothing
             take_late(draw, one, late)
         else:
             meet(draw, one, other, late)
-    agree(files)
+    agree(files, links)
     assert [file.digests() for file in files] == [files[0].digests()] * len(files)
     was, shown = files[0].digests(), files[0].shows()
     assert [file.shows() for file in files] == [shown] * len(files)
@@ -248,7 +261,7 @@ def test_once_all_have_taken_what_is_behind_their_marks_whole_rows_bring_nothing
     assert len(surely) <= total <= len(perhaps)
     if not restores:
         assert surely == perhaps or total >= len(surely)
-    everybody_takes_from_everybody(files, False)
+    take_all(links, False)
     for file in files:
         for other in files:
             if file is not other:
