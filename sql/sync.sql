@@ -92,11 +92,13 @@ DELETE FROM "{schema}"."{table}" WHERE 0;
 
 -- name: LINES_CHANGES
 SELECT CASE WHEN substr(change, 1, 1) = x'04' THEN 0 ELSE seq END, table_name, key_columns, key, change, seq, source, upto
-  FROM counter_changes(:since) WHERE own = :own ORDER BY 1;
+  FROM counter_changes(:since)
+ WHERE own = :own AND partial = 1 AND of IS :of AND mine IS :mine ORDER BY 1;
 
 -- name: LINES_CHANGES_IN_SCOPE
 SELECT CASE WHEN substr(change, 1, 1) = x'04' THEN 0 ELSE seq END, table_name, key_columns, key, change, seq, source, upto
-  FROM counter_changes(:since) WHERE own = :own AND scope = :scope ORDER BY 1;
+  FROM counter_changes(:since)
+ WHERE own = :own AND partial = 1 AND scope = :scope AND of IS :of AND mine IS :mine ORDER BY 1;
 
 -- name: LINES_OWN
 SELECT line, upto, changes FROM counter_lines(:since, 1);
@@ -106,8 +108,8 @@ SELECT line, upto, changes FROM counter_lines(:since, 1);
 SELECT counter_folders(?1);
 
 -- name: LINES_TAKE
-INSERT INTO counter_changes(table_name, key, change, seq, source, key_columns, scope, device)
-VALUES (:table, :key, :change, :seq, :source, :columns, :scope, :device);
+INSERT INTO counter_changes(table_name, key, change, seq, source, key_columns, scope, device, upto)
+VALUES (:table, :key, :change, :seq, :source, :columns, :scope, :device, :upto);
 
 -- name: LINES_WARNINGS
 SELECT table_name || ': ' || warning FROM counter_warnings WHERE kind <> 'foreign key' LIMIT 100;

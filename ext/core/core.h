@@ -359,6 +359,7 @@ enum {
     CTR_GROUP_TABLES = INT32_MAX, /* the highest number of a table */
     CTR_GROUP_BITS = 63,
     CTR_ENTRY_MAX = 40,           /* bytes of the longest entry, and of a row in a segment */
+    CTR_FED_MAX = 40,             /* bytes of what names a source, before an entry */
     CTR_ENTRY_COUNTERS = 1 << 15, /* a counter, or a regular column, has a lower number than this */
     CTR_ENTRY_MASK = 60           /* regular columns in a mask */
 };
@@ -375,13 +376,34 @@ typedef enum ctr_entry_kind {
 /* The origins of a change: whoever takes a change from this file asks for some of them. */
 typedef enum ctr_origin { CTR_MADE_HERE = 1, CTR_PULLED = 2, CTR_FED = 4 } ctr_origin;
 
+/* What of a row has changed. Parts join by themselves, so who has the rest of a row needs only the
+ * parts that changed since. From CTR_PART_WRITERS on: the shards of a writer, in all counters of
+ * the row. It stands there with 20 bits of its id: two writers that share them are one part. */
+enum {
+    CTR_PART_WHOLE,   /* all of the row: it is new, or a life rose */
+    CTR_PART_COLUMNS, /* its regular columns */
+    CTR_PART_OWN,     /* the shards of this file, under its present id and former ones */
+    CTR_PART_WRITERS = 8,
+    CTR_PARTS = CTR_PART_WRITERS + (1 << 20)
+};
+
+/* What brought a change that came with a feed: a line of a source, which goes up to a number. */
+typedef struct ctr_fed {
+    uint8_t id[CTR_ID_SIZE]; /* of the source */
+    int64_t twist;
+    bool own;
+    int64_t upto; /* 1 or more */
+} ctr_fed;
+
 typedef struct ctr_entry {
     int64_t row;
     ctr_entry_kind kind;
-    ctr_origin origin; /* CTR_MADE_HERE for all but CTR_ENTRY_CHANGED and CTR_ENTRY_WRITTEN */
-    int counter;       /* of CTR_ENTRY_ADDED and CTR_ENTRY_WRITTEN */
-    int64_t n, ticks;  /* of CTR_ENTRY_ADDED */
-    int word;          /* of CTR_ENTRY_STAMPED, with `mask` */
+    ctr_origin origin;  /* CTR_MADE_HERE for all but CTR_ENTRY_CHANGED and CTR_ENTRY_WRITTEN */
+    int part;           /* what has changed; if made here, it follows from the kind */
+    const ctr_fed *fed; /* borrowed: of CTR_FED; NULL: unknown */
+    int counter;        /* of CTR_ENTRY_ADDED and CTR_ENTRY_WRITTEN */
+    int64_t n, ticks;   /* of CTR_ENTRY_ADDED */
+    int word;           /* of CTR_ENTRY_STAMPED, with `mask` */
     uint64_t mask;
     int64_t number; /* 0: that of the row of the journal */
 } ctr_entry;
@@ -391,17 +413,20 @@ typedef struct ctr_entries {
     const uint8_t *at, *end;
     ctr_status status; /* CTR_OK, or the fault that ended the walk */
     int64_t row;
+    bool is_fed; /* the entries that came with a feed came with a line: `fed` */
+    ctr_fed fed;
     int64_t tabs, seen; /* groups: the mask of the row; the bits of those that were passed */
     int64_t number;     /* in a segment: the number of the group */
-    int origins;        /* in a segment: those of the group */
+    int origins, part;  /* in a segment: those of the group */
     uint64_t left;      /* rows that remain in the group */
     bool begun;         /* a segment: its first group has been entered */
 } ctr_entries;
 
-/* A row, the number of its last change, and the origins of its changes: a sum of ctr_origin. */
+/* A part of a row, the number of its last change, and the origins of its changes: a sum of
+ * ctr_origin. */
 typedef struct ctr_change_of_row {
     int64_t row, number;
-    int origins;
+    int origins, part;
 } ctr_change_of_row;
 
 /* Cassandra's counter contexts, for import and export.
@@ -896,12 +921,20 @@ static inline uint8_t *ctr_varint_put(uint8_t *out, uint64_t n)
 
 /* ==== entries.c =============================================================================== */
 
+/* Returns the part of a writer, by the last 20 bits of the exclusive or of the words of its id. */
+int ctr_entries_part_of(const uint8_t id[CTR_ID_SIZE]);
+
 /* Begins a row of the journal, or a segment. Returns its end. */
 uint8_t *ctr_entries_begin(uint8_t *out);
 
-/* Appends an entry; returns the end of the entries. `last` is the row of the entry before in the
- * group, 0 at first. */
-uint8_t *ctr_entries_put(uint8_t *out, int64_t *last, const ctr_entry *entry);
+/* Appends an entry, after what names its source if that is another one; returns the end of the
+ * entries. `last` is the entry before in the group, at first one of zeros; the source of the last
+ * that came with a feed stays in it. Room: CTR_ENTRY_MAX, and CTR_FED_MAX if it came with a
+ * feed. */
+uint8_t *ctr_entries_put(uint8_t *out, ctr_entry *last, const ctr_entry *entry);
+
+/* Returns whether two are of the same source, and up to the same number. */
+bool ctr_fed_same(const ctr_fed *a, const ctr_fed *b);
 
 /* Completes a group at `out`, whose `size` bytes of entries stand at out + CTR_GROUP_HEADER_MAX:
  * puts its table and size in front of them. Returns its end. */
@@ -924,7 +957,7 @@ bool ctr_entries_group_next(ctr_entries *groups, int64_t *table, ctr_entries *en
 /* The same for the groups of one table. */
 bool ctr_entries_group_of(ctr_entries *groups, int64_t table, ctr_entries *entries);
 
-/* Reads the next entry. Returns false at the end or at a fault. */
+/* Reads the next entry, which may borrow from the walk. Returns false at the end or at a fault. */
 bool ctr_entries_next(ctr_entries *entries, ctr_entry *entry);
 
 /* The same for a segment with this number: open it, and read its rows one by one. */
@@ -935,8 +968,12 @@ bool ctr_entries_segment_next(ctr_entries *entries, ctr_change_of_row *change);
 /* Passes over rows of the group at hand that are lower than `row`: the next one may still be. */
 void ctr_entries_segment_pass(ctr_entries *entries, int64_t row);
 
-/* Writes a segment of n changes, 1 or more, in descending order of numbers and, within a number, in
- * ascending order of rows. Returns its size. Room: CTR_ENTRIES_HEADER + n * CTR_ENTRY_MAX. */
+/* Compares two changes of a segment: descending by number, then ascending by origins, by part, by
+ * row. */
+int ctr_entries_segment_order(const ctr_change_of_row *a, const ctr_change_of_row *b);
+
+/* Writes a segment of n changes, 1 or more, in that order. Returns its size. Room:
+ * CTR_ENTRIES_HEADER + n * CTR_ENTRY_MAX. */
 size_t ctr_entries_segment_write(const ctr_change_of_row *changes, size_t n, uint8_t *out);
 
 /* Returns a clause that follows a noun, for a status of entries. Static text. */

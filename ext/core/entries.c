@@ -1,14 +1,30 @@
 /* core/entries.c - writes and reads rows of a journal, and segments. */
 #include "core/core.h"
 
-enum { ENTRIES_FORMAT = 0xE3, ENTRIES_KIND = 0xE0 };
+enum { ENTRIES_FORMAT = 0xE4, ENTRIES_KIND = 0xE0 };
 
 /* Codes: those without a counter, and from CODE_FIRST on CODES for each counter. */
-enum { CODE_CHANGED, CODE_FOLDED, CODE_PULLED, CODE_FED, CODE_STAMPED, CODE_ROW, CODE_NEWER };
+enum {
+    CODE_CHANGED,
+    CODE_FOLDED,
+    CODE_PULLED,
+    CODE_FED,
+    CODE_STAMPED,
+    CODE_ROW,
+    CODE_SOURCE,
+    CODE_NEWER
+};
 enum { ONE_TICK, SEVERAL_TICKS, CELL_WRITTEN, CELL_PULLED, CELL_FED, CELL_NEWER };
 enum { CODE_FIRST = 16, CODES = 8 };
 
 enum { ORIGINS = 8 /* more than all origins together */ };
+
+int ctr_entries_part_of(const uint8_t id[CTR_ID_SIZE])
+{
+    const int bits = (id[1] ^ id[5] ^ id[9] ^ id[13]) % 16 << 16 |
+                     (id[2] ^ id[6] ^ id[10] ^ id[14]) << 8 | (id[3] ^ id[7] ^ id[11] ^ id[15]);
+    return CTR_PART_WRITERS + bits;
+}
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
@@ -31,7 +47,27 @@ uint8_t *ctr_entries_begin(uint8_t *out)
     return out + CTR_ENTRIES_HEADER;
 }
 
-uint8_t *ctr_entries_put(uint8_t *out, int64_t *last, const ctr_entry *entry)
+bool ctr_fed_same(const ctr_fed *a, const ctr_fed *b)
+{
+    if (!a || !b) return a == b;
+    return memcmp(a->id, b->id, CTR_ID_SIZE) == 0 && a->twist == b->twist && a->own == b->own &&
+           a->upto == b->upto;
+}
+
+/* Names the source of the entries that follow, or that none is known. */
+static uint8_t *put_fed(uint8_t *out, const ctr_fed *fed)
+{
+    const ctr_fed none = {.upto = 0}, *source = fed ? fed : &none;
+    *out++ = 0; /* the row stays */
+    *out++ = CODE_SOURCE;
+    memcpy(out, source->id, CTR_ID_SIZE);
+    out = ctr_varint_put(out + CTR_ID_SIZE, 2 * (uint64_t)source->upto + source->own);
+    uint64_t twist;
+    memcpy(&twist, &source->twist, sizeof twist);
+    return ctr_varint_put(out, twist);
+}
+
+uint8_t *ctr_entries_put(uint8_t *out, ctr_entry *last, const ctr_entry *entry)
 {
     bool pulled = entry->origin == CTR_PULLED, fed = entry->origin == CTR_FED;
     uint64_t code = pulled ? CODE_PULLED
@@ -48,8 +84,12 @@ uint8_t *ctr_entries_put(uint8_t *out, int64_t *last, const ctr_entry *entry)
         code = CODE_STAMPED;
     else if (entry->kind == CTR_ENTRY_ROW_WRITTEN)
         code = CODE_ROW;
-    out = ctr_varint_put(out, ctr_varint_zigzag(moved_by(0, less_between(entry->row, *last))));
+    if (fed && !ctr_fed_same(last->fed, entry->fed)) out = put_fed(out, entry->fed);
+    if (fed) last->fed = entry->fed;
+    out = ctr_varint_put(out, ctr_varint_zigzag(moved_by(0, less_between(entry->row, last->row))));
     out = ctr_varint_put(out, code);
+    bool changes = entry->kind == CTR_ENTRY_CHANGED || entry->kind == CTR_ENTRY_WRITTEN;
+    if (changes && (pulled || fed)) out = ctr_varint_put(out, (uint64_t)entry->part);
     if (entry->kind == CTR_ENTRY_ADDED) {
         out = ctr_varint_put(out, ctr_varint_zigzag(entry->n));
         if (entry->ticks != 1) out = ctr_varint_put(out, (uint64_t)entry->ticks);
@@ -59,7 +99,7 @@ uint8_t *ctr_entries_put(uint8_t *out, int64_t *last, const ctr_entry *entry)
         out = ctr_varint_put(out, entry->mask);
         if (entry->number > 0) out = ctr_varint_put(out, (uint64_t)entry->number);
     }
-    *last = entry->row;
+    last->row = entry->row;
     return out;
 }
 
@@ -72,22 +112,28 @@ uint8_t *ctr_entries_group_put(uint8_t *out, int64_t table, size_t size)
     return out + size;
 }
 
-/* Appends the changes of one number and these origins as a group, if there are any. */
-static uint8_t *put_group(uint8_t *out, const ctr_change_of_row *changes, size_t n, int origins,
-                          uint64_t less)
+int ctr_entries_segment_order(const ctr_change_of_row *a, const ctr_change_of_row *b)
 {
-    size_t rows = 0;
-    for (size_t i = 0; i < n; i++) rows += changes[i].origins == origins;
-    if (rows == 0) return out;
+    if (a->number != b->number) return a->number < b->number ? 1 : -1;
+    if (a->origins != b->origins) return a->origins < b->origins ? -1 : 1;
+    if (a->part != b->part) return a->part < b->part ? -1 : 1;
+    return (a->row > b->row) - (a->row < b->row);
+}
+
+static bool is_of_group(const ctr_change_of_row *a, const ctr_change_of_row *b)
+{
+    return a->number == b->number && a->origins == b->origins && a->part == b->part;
+}
+
+/* Appends n changes of one group. */
+static uint8_t *put_group(uint8_t *out, const ctr_change_of_row *changes, size_t n, uint64_t less)
+{
     out = ctr_varint_put(out, less);
-    out = ctr_varint_put(out, rows * ORIGINS + (uint64_t)origins);
-    const ctr_change_of_row *last = NULL;
-    for (size_t i = 0; i < n; i++) {
-        if (changes[i].origins != origins) continue;
-        out = ctr_varint_put(out, last ? less_between(changes[i].row, last->row)
-                                       : ctr_varint_zigzag(changes[i].row));
-        last = &changes[i];
-    }
+    out = ctr_varint_put(out, n * ORIGINS + (uint64_t)changes->origins);
+    out = ctr_varint_put(out, (uint64_t)changes->part);
+    out = ctr_varint_put(out, ctr_varint_zigzag(changes->row));
+    for (size_t i = 1; i < n; i++)
+        out = ctr_varint_put(out, less_between(changes[i].row, changes[i - 1].row));
     return out;
 }
 
@@ -96,15 +142,9 @@ size_t ctr_entries_segment_write(const ctr_change_of_row *changes, size_t n, uin
     uint8_t *end = ctr_entries_begin(out);
     int64_t number = changes[0].number;
     for (size_t i = 0, next; i < n; i = next) {
-        int all = changes[i].origins;
-        for (next = i + 1; next < n && changes[next].number == changes[i].number; next++)
-            all |= changes[next].origins;
-        for (int origins = 1; origins <= all; origins++) {
-            uint8_t *group = end;
-            end = put_group(end, &changes[i], next - i, origins,
-                            less_between(number, changes[i].number));
-            if (end != group) number = changes[i].number;
-        }
+        for (next = i + 1; next < n && is_of_group(&changes[i], &changes[next]); next++) continue;
+        end = put_group(end, &changes[i], next - i, less_between(number, changes[i].number));
+        number = changes[i].number;
     }
     return (size_t)(end - out);
 }
@@ -184,15 +224,56 @@ static bool take_mask(ctr_entries *entries, ctr_entry *entry)
     return true;
 }
 
-bool ctr_entries_next(ctr_entries *entries, ctr_entry *entry)
+/* Takes what names the source of the entries that follow: another one than before. */
+static bool take_fed(ctr_entries *entries)
 {
-    uint64_t row, code;
-    if (entries->status != CTR_OK || entries->at == entries->end) return false;
-    if (!take_number(entries, &row) || !take_number(entries, &code)) return false;
+    ctr_fed before = entries->fed, *fed = &entries->fed;
+    uint64_t upto, twist;
+    static const uint8_t NONE[CTR_ID_SIZE];
+    bool was = entries->is_fed;
+    if (entries->end - entries->at < CTR_ID_SIZE) return refuse_entries(entries, CTR_TRUNCATED);
+    memcpy(fed->id, entries->at, CTR_ID_SIZE);
+    entries->at += CTR_ID_SIZE;
+    if (!take_number(entries, &upto) || !take_number(entries, &twist)) return false;
+    fed->own = upto % 2 == 1;
+    fed->upto = (int64_t)(upto / 2);
+    memcpy(&fed->twist, &twist, sizeof twist);
+    entries->is_fed = upto > 0;
+    bool is_none = memcmp(fed->id, NONE, CTR_ID_SIZE) == 0 && upto == 0 && twist == 0;
+    bool same = ctr_fed_same(was ? &before : NULL, entries->is_fed ? fed : NULL);
+    if (same || (entries->is_fed ? fed->upto == 0 : !is_none))
+        return refuse_entries(entries, CTR_OUT_OF_RANGE);
+    return true;
+}
+
+static bool take_part(ctr_entries *entries, int *part)
+{
+    uint64_t n;
+    if (!take_number(entries, &n)) return false;
+    if (n >= CTR_PARTS) return refuse_entries(entries, CTR_OUT_OF_RANGE);
+    if (n > CTR_PART_OWN && n < CTR_PART_WRITERS) return refuse_entries(entries, CTR_NEWER_FORMAT);
+    *part = (int)n;
+    return true;
+}
+
+/* What an entry of an increment or of written columns has changed. */
+static int part_of_kind(ctr_entry_kind kind)
+{
+    switch (kind) {
+    case CTR_ENTRY_ADDED: return CTR_PART_OWN;
+    case CTR_ENTRY_STAMPED:
+    case CTR_ENTRY_ROW_WRITTEN: return CTR_PART_COLUMNS;
+    default: return CTR_PART_WHOLE;
+    }
+}
+
+static bool next_entry(ctr_entries *entries, ctr_entry *entry, uint64_t row, uint64_t code)
+{
     entries->row = moved_by(entries->row, (uint64_t)ctr_varint_unzigzag(row));
     *entry = (ctr_entry){.row = entries->row, .origin = CTR_MADE_HERE};
     if (code == CODE_STAMPED || code == CODE_ROW) {
         entry->kind = code == CODE_ROW ? CTR_ENTRY_ROW_WRITTEN : CTR_ENTRY_STAMPED;
+        entry->part = part_of_kind(entry->kind);
         return code == CODE_ROW || take_mask(entries, entry);
     }
     bool is_newer = code < CODE_FIRST ? code >= CODE_NEWER : code % CODES >= CELL_NEWER;
@@ -201,7 +282,7 @@ bool ctr_entries_next(ctr_entries *entries, ctr_entry *entry)
         entry->kind = code == CODE_FOLDED ? CTR_ENTRY_FOLDED : CTR_ENTRY_CHANGED;
         if (code == CODE_PULLED) entry->origin = CTR_PULLED;
         if (code == CODE_FED) entry->origin = CTR_FED;
-        return true;
+        return entry->origin == CTR_MADE_HERE || take_part(entries, &entry->part);
     }
     code -= CODE_FIRST;
     if (code / CODES >= CTR_ENTRY_COUNTERS) return refuse_entries(entries, CTR_OUT_OF_RANGE);
@@ -210,7 +291,9 @@ bool ctr_entries_next(ctr_entries *entries, ctr_entry *entry)
     entry->kind = code >= CELL_WRITTEN ? CTR_ENTRY_WRITTEN : CTR_ENTRY_ADDED;
     if (code == CELL_PULLED) entry->origin = CTR_PULLED;
     if (code == CELL_FED) entry->origin = CTR_FED;
-    if (entry->kind == CTR_ENTRY_WRITTEN) return true;
+    entry->part = part_of_kind(entry->kind);
+    if (entry->kind == CTR_ENTRY_WRITTEN)
+        return entry->origin == CTR_MADE_HERE || take_part(entries, &entry->part);
     uint64_t n, ticks = 1;
     bool several = code == SEVERAL_TICKS;
     if (!take_number(entries, &n) || (several && !take_number(entries, &ticks))) return false;
@@ -218,6 +301,24 @@ bool ctr_entries_next(ctr_entries *entries, ctr_entry *entry)
         return refuse_entries(entries, CTR_OUT_OF_RANGE);
     entry->n = ctr_varint_unzigzag(n);
     entry->ticks = (int64_t)ticks;
+    return true;
+}
+
+/* What names a source stands before an entry that came from there. */
+bool ctr_entries_next(ctr_entries *entries, ctr_entry *entry)
+{
+    uint64_t row, code;
+    if (entries->status != CTR_OK || entries->at == entries->end) return false;
+    if (!take_number(entries, &row) || !take_number(entries, &code)) return false;
+    bool names = code == CODE_SOURCE;
+    if (names && row != 0) return refuse_entries(entries, CTR_OUT_OF_RANGE);
+    if (names &&
+        (!take_fed(entries) || !take_number(entries, &row) || !take_number(entries, &code)))
+        return false;
+    if (names && code == CODE_SOURCE) return refuse_entries(entries, CTR_OUT_OF_RANGE);
+    if (!next_entry(entries, entry, row, code)) return false;
+    if (names && entry->origin != CTR_FED) return refuse_entries(entries, CTR_OUT_OF_RANGE);
+    if (entry->origin == CTR_FED && entries->is_fed) entry->fed = &entries->fed;
     return true;
 }
 
@@ -236,16 +337,20 @@ bool ctr_entries_segment_next(ctr_entries *entries, ctr_change_of_row *change)
     if (entries->left == 0 && entries->at == entries->end) return false;
     if (entries->left == 0) { /* the first row of a group */
         uint64_t less, row;
+        int part;
         if (!take_number(entries, &less) || !take_number(entries, &entries->left) ||
-            !take_number(entries, &row))
+            !take_part(entries, &part) || !take_number(entries, &row))
             return false;
         int origins = (int)(entries->left % ORIGINS);
-        bool follows = !entries->begun ? less == 0 : less > 0 || origins > entries->origins;
+        bool rises =
+            origins > entries->origins || (origins == entries->origins && part > entries->part);
+        bool follows = !entries->begun ? less == 0 : less > 0 || rises;
         entries->left /= ORIGINS;
         if (entries->left == 0 || origins == 0 || !follows || less > (uint64_t)entries->number)
             return refuse_entries(entries, CTR_OUT_OF_RANGE);
         entries->begun = true;
         entries->origins = origins;
+        entries->part = part;
         entries->number -= (int64_t)less;
         entries->row = ctr_varint_unzigzag(row);
     } else {
@@ -256,7 +361,7 @@ bool ctr_entries_segment_next(ctr_entries *entries, ctr_change_of_row *change)
         entries->row = moved_by(entries->row, more);
     }
     entries->left--;
-    *change = (ctr_change_of_row){entries->row, entries->number, entries->origins};
+    *change = (ctr_change_of_row){entries->row, entries->number, entries->origins, entries->part};
     return true;
 }
 

@@ -29,7 +29,7 @@
  * file/identity.c reads and writes the rows; file/file.c checks whether they are still true. */
 
 enum {
-    CTR_FILE_FORMAT = 1003,        /* of development; that of the release is 3 */
+    CTR_FILE_FORMAT = 1004,        /* of development; that of the release is 3 */
     CTR_NAME_MAX = 255,            /* bytes of a replica's name */
     CTR_REFUSAL_MAX = 31,          /* bytes of the stored reason not to count */
     CTR_EPOCH_MAX = (1 << 30) - 1, /* so that no clock exceeds CTR_CLOCK_MAX */
@@ -227,6 +227,10 @@ typedef struct ctr_file {
     unsigned schemas;        /* how often they were read anew */
     struct ctr_tab *tabs;    /* its tables: table/tab.c */
     struct ctr_tab *touched; /* those with a batch or with rows of this transaction */
+    struct ctr_fed_list {
+        ctr_fed fed;
+        struct ctr_fed_list *next;
+    } * fed; /* owned: the sources of changes that came in this transaction */
     struct ctr_tab *keepers[CTR_TABS_KEPT]; /* the tables whose statements are kept */
     unsigned n_keepers;                     /* how often a table has become one */
     bool spills_safely;                     /* in this transaction; see file/file.c */

@@ -1,10 +1,13 @@
 /* functions/lines.c - gives changes as lines of JSON, which any transport carries: docs/batches.md.
  *
- *     SELECT line FROM counter_lines(since [, own [, scope]])
+ *     SELECT line FROM counter_lines(since [, own [, scope [, of, mine]]])
  *
  * A line is a batch: {"format":1,"source":"...","since":0,"upto":9,"changes":[...]}. A change has
  * "table", "key_columns", the key as JSON for people and as hexadecimal digits, "packed", the
- * change as hexadecimal digits, and "seq". */
+ * change as hexadecimal digits, and "seq". Of a row it has only the parts that have changed.
+ *
+ * `of` and `mine`: the source that asks, and the mark of it that it believes main to have. If that
+ * is so, what it has brought itself is left out: merge/merge.h. */
 #include "functions/functions.h"
 
 #include <string.h>
@@ -36,9 +39,9 @@ static int lines_connect(sqlite3 *db, void *aux, int argc, const char *const *ar
     (void)argc;
     (void)argv;
     (void)message;
-    int rc =
-        sqlite3_declare_vtab(db, "CREATE TABLE x(line TEXT, since INTEGER, upto INTEGER, "
-                                 "changes INTEGER, \"from\" HIDDEN, own HIDDEN, scope HIDDEN)");
+    int rc = sqlite3_declare_vtab(db, "CREATE TABLE x(line TEXT, since INTEGER, upto INTEGER, "
+                                      "changes INTEGER, \"from\" HIDDEN, own HIDDEN, scope HIDDEN, "
+                                      "of HIDDEN, mine HIDDEN)");
     if (rc != SQLITE_OK) return rc;
     sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
     ctr_joined *table = sqlite3_malloc64(sizeof *table);
@@ -55,12 +58,15 @@ static int lines_disconnect(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
-enum { LINES_FROM = 4, LINES_ARGS = 3 };
+/* Arguments, from this column on. */
+enum { LINES_FROM = 4 };
+enum { ARG_SINCE, ARG_OWN, ARG_SCOPE, ARG_OF, ARG_MINE, LINES_ARGS };
 
 static int lines_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     (void)base;
-    int at[LINES_ARGS] = {-1, -1, -1}, n = 0;
+    int at[LINES_ARGS], n = 0;
+    for (int i = 0; i < LINES_ARGS; i++) at[i] = -1;
     for (int i = 0; i < info->nConstraint; i++) {
         int arg = info->aConstraint[i].iColumn - LINES_FROM;
         if (arg < 0 || info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ) continue;
@@ -244,6 +250,16 @@ static int lines_problem(lines_cursor *cursor, ctr_problem *problem)
     return ctr_arg_table_problem(cursor->base.pVtab, "counter_lines", problem);
 }
 
+/* Sets the arguments that were given; NULL: not given. */
+static void take_line_arguments(int plan, sqlite3_value **argv, sqlite3_value *given[LINES_ARGS])
+{
+    for (int i = 0; i < LINES_ARGS; i++) {
+        given[i] = plan >> i & 1 ? *argv++ : NULL;
+        if (given[i] && i >= ARG_SCOPE && sqlite3_value_type(given[i]) == SQLITE_NULL)
+            given[i] = NULL;
+    }
+}
+
 static int lines_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_text, int argc,
                         sqlite3_value **argv)
 {
@@ -254,31 +270,34 @@ static int lines_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_te
     ctr_problem problem;
     ctr_problem_begin(conn, &problem);
     int64_t since = 0, own = 0;
+    sqlite3_value *given[LINES_ARGS];
+    take_line_arguments(plan, argv, given);
     end_lines(cursor);
     cursor->row = 0;
-    if (!(plan & 1))
+    if (!given[ARG_SINCE])
         ctr_problem_set(conn, SQLITE_ERROR,
                         "one argument is needed, the number to begin at: 0, or that of "
                         "counter_mark()");
     else
-        since = ctr_arg_between(conn, "since", "an INTEGER, 0 or more", argv[0], 0, INT64_MAX);
-    if (plan & 2) own = ctr_arg_between(conn, "own", "0 or 1", argv[1], 0, 1);
-    sqlite3_value *scope = plan & 4 ? argv[(plan & 2) ? 2 : 1] : NULL;
-    if (scope && sqlite3_value_type(scope) == SQLITE_NULL) scope = NULL;
+        since =
+            ctr_arg_between(conn, "since", "an INTEGER, 0 or more", given[ARG_SINCE], 0, INT64_MAX);
+    if (given[ARG_OWN]) own = ctr_arg_between(conn, "own", "0 or 1", given[ARG_OWN], 0, 1);
     cursor->upto = since;
     cursor->end = ctr_rc(conn) == SQLITE_OK ? ctr_feed_end(conn) : 0;
     if (since > cursor->end) cursor->upto = 0; /* a mark of what was there once: all is new */
     ctr_run run = ctr_run_on(conn, "main", NULL);
-    cursor->rows =
-        ctr_run_prepare(&run, scope ? CTR_SQL_LINES_CHANGES_IN_SCOPE : CTR_SQL_LINES_CHANGES);
+    cursor->rows = ctr_run_prepare(&run, given[ARG_SCOPE] ? CTR_SQL_LINES_CHANGES_IN_SCOPE
+                                                          : CTR_SQL_LINES_CHANGES);
     ctr_run_bind_int(&run, cursor->rows, ":since", cursor->upto);
     ctr_run_bind_int(&run, cursor->rows, ":own", own);
-    if (scope) ctr_run_bind_value(&run, cursor->rows, ":scope", scope);
+    if (given[ARG_SCOPE]) ctr_run_bind_value(&run, cursor->rows, ":scope", given[ARG_SCOPE]);
+    if (given[ARG_OF]) ctr_run_bind_value(&run, cursor->rows, ":of", given[ARG_OF]);
+    if (given[ARG_MINE]) ctr_run_bind_value(&run, cursor->rows, ":mine", given[ARG_MINE]);
     bool any = ctr_run_row(&run, cursor->rows);
     if (!any) sqlite3_finalize(cursor->rows);
     if (!any) cursor->rows = NULL;
     make_line(cursor);
-    if (!any) make_empty_line(cursor, own != 0, scope);
+    if (!any) make_empty_line(cursor, own != 0, given[ARG_SCOPE]);
     return lines_problem(cursor, &problem);
 }
 

@@ -84,7 +84,9 @@ static void count_came(ctr_taker *to)
                         TAKEN_CHANGES_MOST);
 }
 
-static void take_one_change(ctr_taker *to, const char *source, ctr_span object)
+/* `upto`: that of its line, which names its source; 0: nobody says for the device of another token
+ * what has come of it. */
+static void take_one_change(ctr_taker *to, const char *source, int64_t upto, ctr_span object)
 {
     enum { TABLE, COLUMNS, PACKED, CHANGE, SEQ, N };
     static const char *const KNOWN[] = {"table", "key_columns", "packed", "change", "seq", NULL};
@@ -114,6 +116,7 @@ static void take_one_change(ctr_taker *to, const char *source, ctr_span object)
     ctr_run_bind_int(&run, to->take, ":seq", seq);
     ctr_run_bind_blob(&run, to->take, ":key", packed, key);
     ctr_run_bind_blob(&run, to->take, ":change", rest.text, rest.size);
+    if (upto > 0) ctr_run_bind_int(&run, to->take, ":upto", upto);
     if (to->scope) ctr_run_bind_value(&run, to->take, ":scope", to->scope);
     if (to->sender) ctr_run_bind_text(&run, to->take, ":device", to->sender->device);
     if (ctr_rc(conn) == SQLITE_OK) ctr_run_row(&run, to->take);
@@ -193,10 +196,12 @@ static void take_line(ctr_taker *to, ctr_span line)
         ctr_problem_set(conn, SQLITE_ERROR, "it has changes of %Q, not of %Q", source, to->only);
     if (to->sender) ctr_sender_names(to->sender, source);
     const int64_t refused = conn->stats.refused;
+    bool foreign =
+        ctr_rc(conn) == SQLITE_OK && to->sender && ctr_sender_is_foreign_source(to->sender, source);
     while (ctr_rc(conn) == SQLITE_OK && ctr_json_next(changes, &at, &none, &change)) {
         ctr_text *mark = ctr_text_mark(conn);
         n++;
-        take_one_change(to, source, change);
+        take_one_change(to, source, foreign ? 0 : upto, change);
         if (ctr_rc(conn) != SQLITE_OK) ctr_problem_where(conn, "change %lld", (long long)n);
         ctr_text_release(conn, mark);
     }

@@ -216,7 +216,8 @@ static int prepare_change(ctr_apply *apply, const ctr_change *change, ctr_file *
     if (!identity) return ctr_rc(file->conn);
     apply->conflicts = (ctr_conflicts){.file = file};
     ctr_conflicts_set_mine(&apply->conflicts, identity);
-    memcpy(apply->conflicts.theirs, change->source, CTR_ID_SIZE);
+    memcpy(apply->conflicts.theirs, change->fed.id, CTR_ID_SIZE);
+    apply->merge.row.fed = change->fed.upto > 0 ? ctr_batch_fed(file, &change->fed) : NULL;
     bool has_key = change->told.what == CTR_TELLS_ROW || change->told.what == CTR_TELLS_FLOORS;
     if (has_key) return take_key(apply, change);
     if (change->key_size > 0)
@@ -485,13 +486,18 @@ static int apply_change(ctr_apply *apply, const ctr_change *change)
  *     since      INTEGER, 0 or more: rows with this sequence number or a higher one
  *     bucket     TEXT such as '3/64', from counter_digests: only rows of this part
  *     upto       hidden: the number up to which everything was read, for counter_seen(); NULL
- *                with a bucket
+ *                with a bucket. The INSERTs of counter_take have that of the line
  *     own        hidden: WHERE own = 1 gives, for an upload, only changes that others cannot have
  *                from somebody else (merge/merge.h)
  *     scope      hidden: WHERE scope = '["store 7"]' gives only rows whose leading key columns have
  *                these values (merge/merge.h); an INSERT with it passes over other rows
  *     device     hidden: the INSERTs of counter_receive have it, the name of a device whose token
  *                the change came with: the shards of the own ids of main are left out
+ *                (merge/merge.h)
+ *     partial    hidden: counter_lines has it: of a row only the parts that have changed since
+ *                (merge/merge.h); without it rows are whole
+ *     of, mine   hidden: counter_lines has them: the name of the source that asks, and the mark
+ *                of it that it believes main to have; what it has brought itself is left out
  *                (merge/merge.h)
  *     key_columns hidden: the key columns in words; an INSERT with them compares them with the
  *                table here, as a pull does
@@ -512,11 +518,15 @@ enum {
     COLUMN_KEY_COLUMNS,
     COLUMN_OWN,
     COLUMN_SCOPE,
-    COLUMN_DEVICE
+    COLUMN_DEVICE,
+    COLUMN_PARTIAL,
+    COLUMN_OF,
+    COLUMN_MINE
 };
 
-static const char *const NAMES[] = {"table_name", "key",  "change",      "seq", "source", "since",
-                                    "bucket",     "upto", "key_columns", "own", "scope",  "device"};
+static const char *const NAMES[] = {"table_name", "key",    "change",  "seq",         "source",
+                                    "since",      "bucket", "upto",    "key_columns", "own",
+                                    "scope",      "device", "partial", "of",          "mine"};
 
 static const char FUNCTION[] = "counter_changes";
 
@@ -540,7 +550,7 @@ static int changes_connect(sqlite3 *db, void *aux, int argc, const char *const *
     int rc = sqlite3_declare_vtab(
         db, "CREATE TABLE x(table_name TEXT, key BLOB, change BLOB, seq INTEGER, source TEXT, "
             "since HIDDEN, bucket HIDDEN, upto HIDDEN, key_columns HIDDEN, own HIDDEN, "
-            "scope HIDDEN, device HIDDEN)");
+            "scope HIDDEN, device HIDDEN, partial HIDDEN, of HIDDEN, mine HIDDEN)");
     if (rc != SQLITE_OK) return rc;
     sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
     changes_table *table = sqlite3_malloc64(sizeof *table);
@@ -579,7 +589,16 @@ static int too_many(sqlite3_vtab *base)
 
 /* The conditions that a plan may have, in the order of its arguments. Its number has a bit for
  * each. */
-enum { GIVEN_SINCE, GIVEN_BUCKET, GIVEN_OWN, GIVEN_SCOPE, GIVEN };
+enum {
+    GIVEN_SINCE,
+    GIVEN_BUCKET,
+    GIVEN_OWN,
+    GIVEN_SCOPE,
+    GIVEN_PARTIAL,
+    GIVEN_OF,
+    GIVEN_MINE,
+    GIVEN
+};
 
 /* Returns GIVEN for a column that can only be read. */
 static int given_by(int column)
@@ -589,6 +608,9 @@ static int given_by(int column)
     case COLUMN_BUCKET: return GIVEN_BUCKET;
     case COLUMN_OWN: return GIVEN_OWN;
     case COLUMN_SCOPE: return GIVEN_SCOPE;
+    case COLUMN_PARTIAL: return GIVEN_PARTIAL;
+    case COLUMN_OF: return GIVEN_OF;
+    case COLUMN_MINE: return GIVEN_MINE;
     default: return GIVEN;
     }
 }
@@ -653,6 +675,17 @@ static void take_bucket(ctr_conn *conn, ctr_bucket *bucket, sqlite3_value *value
         ctr_problem_mismatch(conn, "bucket", "TEXT such as '3/64', from counter_digests", value);
 }
 
+/* Returns the name of a source, which the value lends; NULL if it is none. */
+static const char *take_source_name(ctr_conn *conn, const char *what, sqlite3_value *value)
+{
+    ctr_marks_source source;
+    const char *text = ctr_text_value(conn, value);
+    if (text && ctr_marks_source_of(text, (size_t)sqlite3_value_bytes(value), &source)) return text;
+    if (text || ctr_rc(conn) == SQLITE_OK)
+        ctr_problem_mismatch(conn, what, "TEXT from counter_changes, the UUID of a file", value);
+    return NULL;
+}
+
 static int changes_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_text, int argc,
                           sqlite3_value **argv)
 {
@@ -677,6 +710,14 @@ static int changes_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_
     if (plan & 1 << GIVEN_OWN)
         query.own = ctr_arg_between(table->joined.conn, "own", "0 or 1", *argv++, 0, 1);
     if (plan & 1 << GIVEN_SCOPE) query.scope = *argv++;
+    if (plan & 1 << GIVEN_PARTIAL)
+        query.partial = ctr_arg_between(table->joined.conn, "partial", "0 or 1", *argv++, 0, 1);
+    if (plan & 1 << GIVEN_OF && sqlite3_value_type(*argv) != SQLITE_NULL)
+        query.of = take_source_name(table->joined.conn, "of", *argv);
+    argv += plan >> GIVEN_OF & 1;
+    if (plan & 1 << GIVEN_MINE && sqlite3_value_type(*argv) != SQLITE_NULL)
+        query.mine = ctr_arg_between(table->joined.conn, "mine", "an INTEGER, 0 or more", *argv, 0,
+                                     INT64_MAX);
     if (problem.rc == SQLITE_OK) ctr_feed_open(&cursor->feed, table->joined.conn, &query);
     return fail_changes(base->pVtab, &problem);
 }
@@ -728,6 +769,9 @@ static int changes_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int c
     case COLUMN_SCOPE: sqlite3_result_text(ctx, feed->scope.text, -1, SQLITE_TRANSIENT); break;
     case COLUMN_DEVICE: break;
     case COLUMN_OWN: sqlite3_result_int(ctx, feed->query.own); break;
+    case COLUMN_PARTIAL: sqlite3_result_int(ctx, feed->query.partial); break;
+    case COLUMN_OF:
+    case COLUMN_MINE: break;
     default: sqlite3_result_text(ctx, feed->key_text, -1, SQLITE_TRANSIENT); break;
     }
     return SQLITE_OK;
@@ -759,9 +803,11 @@ static void check_common(ctr_conn *conn, sqlite3_value **columns)
         check_type(conn, columns, COLUMN_KEY_COLUMNS, SQLITE_TEXT, "TEXT");
     if (sqlite3_value_type(columns[COLUMN_DEVICE]) != SQLITE_NULL)
         check_type(conn, columns, COLUMN_DEVICE, SQLITE_TEXT, "TEXT");
-    for (int i = COLUMN_SINCE; i <= COLUMN_DEVICE; i++)
-        if (i != COLUMN_KEY_COLUMNS && i != COLUMN_SCOPE && i != COLUMN_DEVICE &&
-            sqlite3_value_type(columns[i]) != SQLITE_NULL)
+    if (sqlite3_value_type(columns[COLUMN_UPTO]) != SQLITE_NULL)
+        ctr_arg_between(conn, "upto", "an INTEGER, 0 or more", columns[COLUMN_UPTO], 0, INT64_MAX);
+    for (int i = COLUMN_SINCE; i <= COLUMN_MINE; i++)
+        if (i != COLUMN_UPTO && i != COLUMN_KEY_COLUMNS && i != COLUMN_SCOPE &&
+            i != COLUMN_DEVICE && sqlite3_value_type(columns[i]) != SQLITE_NULL)
             ctr_problem_set(conn, SQLITE_ERROR, "column %s cannot be written", NAMES[i]);
 }
 
@@ -794,9 +840,12 @@ static bool take_change(ctr_conn *conn, ctr_change *change, sqlite3_value **colu
     sqlite3_value *source = columns[COLUMN_SOURCE];
     const char *text = ctr_text_value(conn, source);
     size_t size = (size_t)sqlite3_value_bytes(source);
-    if (text && ctr_marks_source_of(text, size, &from))
-        memcpy(change->source, from.id, CTR_ID_SIZE);
-    else if (text)
+    if (text && ctr_marks_source_of(text, size, &from)) {
+        change->fed = (ctr_fed){.twist = from.twist, .own = from.own};
+        memcpy(change->fed.id, from.id, CTR_ID_SIZE);
+        if (!from.scope && sqlite3_value_type(columns[COLUMN_UPTO]) == SQLITE_INTEGER)
+            change->fed.upto = sqlite3_value_int64(columns[COLUMN_UPTO]);
+    } else if (text)
         ctr_problem_mismatch(conn, "source", "TEXT from counter_changes, the UUID of a file",
                              source);
     return ctr_rc(conn) == SQLITE_OK;

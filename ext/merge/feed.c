@@ -483,14 +483,85 @@ static void list_told_places(ctr_feed *feed)
     for (int i = 0; i < feed->n_places; i++) places[i].name = NULL; /* others are read later */
 }
 
-static void keep_own_shards(ctr_feed *feed);
+/* ---- parts of a row -------------------------------------------------------------------------- */
+
+/* Returns whether whoever asks wants what has these origins: others can have a change that came
+ * with a feed from somebody else. */
+static bool wants(const ctr_feed *feed, int origins)
+{
+    return !feed->query.own || origins != CTR_FED;
+}
+
+/* Returns whether a part of the row at hand has changed and is told. */
+static bool is_part_told(const ctr_feed *feed, int part)
+{
+    size_t from = 0, to = feed->walk.n_told;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (feed->walk.told[middle].part < part)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    const ctr_change_of_row *found = &feed->walk.told[from];
+    return from < feed->walk.n_told && found->part == part && wants(feed, found->origins);
+}
+
+/* Looks at what is told of the row at hand. Who asks for own changes may not have the columns of a
+ * row that came with a feed. */
+static void choose_parts(ctr_feed *feed)
+{
+    const ctr_walk *walk = &feed->walk;
+    int origins = walk->origins;
+    feed->whole = feed->columns = true;
+    feed->parts = feed->query.partial && feed->query.since > 0;
+    if (feed->parts) {
+        feed->whole = is_part_told(feed, CTR_PART_WHOLE);
+        feed->columns = feed->whole || feed->query.own || is_part_told(feed, CTR_PART_COLUMNS);
+        origins = walk->told[0].origins; /* of the whole, if that is told */
+    }
+    feed->own = feed->query.own && !(origins & CTR_PULLED);
+}
+
+static bool is_of_own_id(const ctr_feed *feed, const uint8_t *id)
+{
+    for (size_t i = 0; i < feed->n_ids; i++)
+        if (memcmp(feed->ids + i * CTR_ID_SIZE, id, CTR_ID_SIZE) == 0) return true;
+    return false;
+}
+
+/* Returns whether a shard of the row at hand is told. */
+static bool is_shard_told(const void *with, const uint8_t *id)
+{
+    const ctr_feed *feed = with;
+    bool mine = is_of_own_id(feed, id);
+    if (feed->whole && (mine || ctr_id_is_opening(id))) return true;
+    if (feed->parts && is_part_told(feed, ctr_entries_part_of(id))) return true;
+    return feed->parts && mine && is_part_told(feed, CTR_PART_OWN);
+}
+
+/* Takes the shards that are not told out of the current cell. Its life stays. Returns whether the
+ * cell tells anything: a life that rose is told with the whole row. */
+static bool keep_told_shards(ctr_feed *feed)
+{
+    if (feed->whole && !feed->own) return true;
+    const ctr_own_filter told = {is_shard_told, feed};
+    ctr_shard shard;
+    size_t at = 0;
+    feed->few.size = 0;
+    uint8_t *out =
+        ctr_pack_room(feed->source.conn, &feed->few, feed->cell.size + CTR_CELL_HEADER_MAX);
+    if (!out) return false;
+    feed->cell = ctr_cell_written(out, ctr_cell_own(&feed->cell, &told, out));
+    return feed->whole || ctr_cell_next(&feed->cell, &at, &shard);
+}
 
 /* Says what the row has in a counter. Returns false if that is nothing. */
 static bool tell_counter(ctr_feed *feed, int counter, ctr_told_column *told)
 {
     const char *name = ctr_shape_counter_name(&feed->shape, counter);
     feed->cell = feed->row.cells[counter];
-    if (feed->query.own && !(feed->walk.origins & CTR_PULLED)) keep_own_shards(feed);
+    if (ctr_cell_is_untouched(&feed->cell) || !keep_told_shards(feed)) return false;
     if (ctr_cell_is_untouched(&feed->cell)) return false;
     *told = (ctr_told_column){.name = (const uint8_t *)name, .name_size = strlen(name)};
     told->kind = feed->shape.columns[feed->shape.counters[counter]].kind;
@@ -505,15 +576,16 @@ static uint64_t tell_columns(ctr_feed *feed)
 {
     uint64_t n = 0;
     ctr_conn *conn = feed->source.conn;
-    feed->columns.size = 0;
+    feed->told.size = 0;
     for (int i = 0; i < feed->n_places && ctr_rc(conn) == SQLITE_OK; i++) {
         const struct ctr_told_place *place = &feed->places[i];
         ctr_told_column told;
+        if (place->counter < 0 && !feed->columns) continue;
         if (place->counter < 0)
             tell_regular(conn, &feed->row_giver, place->regular, &told);
         else if (!tell_counter(feed, place->counter, &told))
             continue;
-        append_told(conn, &feed->columns, &told);
+        append_told(conn, &feed->told, &told);
         n++;
     }
     return n;
@@ -529,19 +601,20 @@ static bool tell_row(ctr_feed *feed)
     if (feed->shape.replicated) row = told_row_of(giver);
     bool has_columns = !row.is || row.life % 2 == 1;
     uint64_t n = 0;
-    feed->columns.size = 0;
-    if (row.is && has_columns)
+    feed->told.size = 0;
+    choose_parts(feed);
+    if (row.is && has_columns && feed->columns)
         ctr_row_values_read(&giver->values, sqlite3_column_int64(feed->walk.row, CTR_WALK_ID),
                             feed->keys);
     if (has_columns) n = tell_columns(feed);
     ctr_row_values_reset(&giver->values);
     if (ctr_rc(conn) != SQLITE_OK || (!row.is && n == 0)) return false;
     feed->change.size = 0;
-    uint8_t *out = ctr_pack_room(conn, &feed->change, CTR_CHANGE_HEADER_MAX + feed->columns.size);
+    uint8_t *out = ctr_pack_room(conn, &feed->change, CTR_CHANGE_HEADER_MAX + feed->told.size);
     if (!out) return false;
     out = ctr_change_begin_row(out, &row, n);
-    if (n > 0) memcpy(out, feed->columns.bytes, feed->columns.size);
-    feed->change.size = (size_t)(out - feed->change.bytes) + feed->columns.size;
+    if (n > 0) memcpy(out, feed->told.bytes, feed->told.size);
+    feed->change.size = (size_t)(out - feed->change.bytes) + feed->told.size;
     return true;
 }
 
@@ -644,15 +717,14 @@ static bool enter_table(ctr_feed *feed)
     feed->row.whole = true;
     ctr_row_feed_open(&feed->row_giver, feed->row.tab);
     list_told_places(feed);
-    if (feed->scope.n > 0) {
-        ctr_stream_walk_open_scope(&feed->walk, &feed->row, feed->query.since, feed->scope.values,
-                                   feed->scope.n);
+    const ctr_asked asked = {.since = feed->query.since,
+                             .parts = feed->query.partial,
+                             .except = feed->except.upto > 0 ? &feed->except : NULL,
+                             .scope = feed->scope.values,
+                             .n_scope = feed->scope.n};
+    ctr_stream_walk_open_asked(&feed->walk, &feed->row, &asked);
+    if (feed->scope.n > 0)
         ctr_problem_where(conn, "table %s", feed->table); /* a collation may be missing */
-    } else {
-        ctr_stream_walk_open(&feed->walk, &feed->row,
-                             feed->query.since > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL_NUMBERED,
-                             feed->query.since);
-    }
     if (feed->query.own) feed->walk.skips = CTR_FED;
     ctr_run run = ctr_run_on(source->conn, source->schema, name);
     feed->answers = ctr_run_prepare(&run, CTR_SQL_OPENINGS_ANSWERS);
@@ -677,30 +749,12 @@ static bool step_row(ctr_feed *feed)
         if (!in_bucket && ctr_pack_folded(conn, &feed->key, &feed->shape, feed->keys) == SQLITE_OK)
             in_bucket = ctr_digest_bucket_has(&feed->query.bucket, &feed->key);
         if (!in_bucket) continue;
-        feed->number = feed->walk.number;
+        feed->number = feed->query.partial ? feed->walk.oldest : feed->walk.number;
         ctr_source_append(&feed->source);
         if (ctr_row_take(&feed->row, row)) return false;
         return ctr_pack_values(conn, &feed->key, feed->keys, feed->shape.n_keys) == SQLITE_OK;
     }
     return false;
-}
-
-static bool is_own(const void *with, const uint8_t *id)
-{
-    const ctr_feed *feed = with;
-    for (size_t i = 0; i < feed->n_ids; i++)
-        if (memcmp(feed->ids + i * CTR_ID_SIZE, id, CTR_ID_SIZE) == 0) return true;
-    return ctr_id_is_opening(id);
-}
-
-/* Takes the shards of others out of the current cell. Its life stays. */
-static void keep_own_shards(ctr_feed *feed)
-{
-    const ctr_own_filter own = {is_own, feed};
-    feed->own_cell.size = 0;
-    uint8_t *out =
-        ctr_pack_room(feed->source.conn, &feed->own_cell, feed->cell.size + CTR_CELL_HEADER_MAX);
-    if (out) feed->cell = ctr_cell_written(out, ctr_cell_own(&feed->cell, &own, out));
 }
 
 static void read_own_ids(ctr_feed *feed)
@@ -775,17 +829,31 @@ int64_t ctr_feed_end(ctr_conn *conn)
     return giver.present ? giver.next : 0;
 }
 
+/* Leaves out what the source that asks has brought, if it knows which mark main has of it. */
+static void except_asking(ctr_feed *feed, const ctr_feed_query *query)
+{
+    ctr_marks_source source;
+    ctr_conn *conn = feed->source.conn;
+    if (!query->of || query->since == 0 || query->mine == 0) return;
+    if (!ctr_marks_source_of(query->of, strlen(query->of), &source) || source.scope) return;
+    if (ctr_marks_of_feed(conn, &source) != query->mine) return;
+    feed->except = (ctr_fed){.twist = source.twist, .own = source.own, .upto = query->mine};
+    memcpy(feed->except.id, source.id, CTR_ID_SIZE);
+}
+
 int ctr_feed_open(ctr_feed *feed, ctr_conn *conn, const ctr_feed_query *query)
 {
     *feed = (ctr_feed){.query = *query, .eof = true};
     sqlite3_value *scope = query->scope;
     feed->query.scope = NULL;
+    feed->query.of = NULL;
     if (scope && ctr_scope_open(&feed->scope, conn, scope)) return ctr_rc(conn);
     if (open_main(&feed->source, conn, &feed->giver) || feed->source.catalog.n == 0)
         return ctr_rc(conn);
     if (!feed->giver.present) return ctr_identity_missing(conn, "main");
-    if (query->own) read_own_ids(feed);
+    if (query->own || query->partial) read_own_ids(feed);
     name_source(feed);
+    except_asking(feed, query);
     feed->eof = false;
     if (!enter_table(feed) && ctr_rc(conn) == SQLITE_OK) ctr_feed_next(feed);
     return ctr_rc(conn);
@@ -799,8 +867,8 @@ void ctr_feed_close(ctr_feed *feed)
     sqlite3_free(feed->name);
     sqlite3_free(feed->key.bytes);
     sqlite3_free(feed->ids);
-    sqlite3_free(feed->own_cell.bytes);
+    sqlite3_free(feed->few.bytes);
     sqlite3_free(feed->change.bytes);
-    sqlite3_free(feed->columns.bytes);
+    sqlite3_free(feed->told.bytes);
     *feed = (ctr_feed){.eof = true};
 }

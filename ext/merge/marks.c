@@ -114,14 +114,20 @@ static void bind_feed(ctr_run *run, sqlite3_stmt *row, const ctr_marks_source *s
     sqlite3_free(suffix);
 }
 
+/* Returns the mark of a statement that is bound, which this frees. */
+static int64_t take_least(ctr_run *run, sqlite3_stmt *row)
+{
+    int64_t mark = ctr_run_row(run, row) ? sqlite3_column_int64(row, 0) : 0;
+    sqlite3_finalize(row);
+    return mark > 0 ? mark : 0;
+}
+
 static int64_t least_mark(ctr_conn *conn, const ctr_marks_source *source)
 {
     ctr_run run = ctr_run_on(conn, "main", NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_LEAST);
     bind_feed(&run, row, source);
-    int64_t mark = ctr_run_row(&run, row) ? sqlite3_column_int64(row, 0) : 0;
-    sqlite3_finalize(row);
-    return mark > 0 ? mark : 0;
+    return take_least(&run, row);
 }
 
 int64_t ctr_marks_of_feed(ctr_conn *conn, const ctr_marks_source *source)
@@ -145,5 +151,44 @@ void ctr_marks_raise_feed(ctr_conn *conn, const ctr_marks_source *source, int64_
     row = ctr_run_prepare(&run, CTR_SQL_MARKS_RAISE);
     bind_feed(&run, row, source);
     ctr_run_bind_int(&run, row, ":mark", upto);
+    ctr_run_once(&run, row);
+}
+
+/* ---- what others have confirmed -------------------------------------------------------------- */
+
+/* What follows the id of the other file says whose mark it has: no suffix of a source does. */
+static void bind_confirmed(ctr_run *run, sqlite3_stmt *row, const ctr_marks_source *source,
+                           const char *mine)
+{
+    const ctr_marks_source all = {.twist = source->twist};
+    char *suffix = suffix_of(&all);
+    char *theirs = suffix ? sqlite3_mprintf("%s has %s", suffix, mine) : NULL;
+    ctr_run_bind_id(run, row, ":id", source->id);
+    if (theirs)
+        ctr_run_bind_text(run, row, ":theirs", theirs);
+    else
+        ctr_problem_nomem(run->conn);
+    sqlite3_free(theirs);
+    sqlite3_free(suffix);
+}
+
+int64_t ctr_marks_confirmed(ctr_conn *conn, const ctr_marks_source *source, const char *mine)
+{
+    ctr_run run = ctr_run_on(conn, "main", NULL);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_LEAST);
+    bind_confirmed(&run, row, source, mine);
+    return take_least(&run, row);
+}
+
+void ctr_marks_confirm(ctr_conn *conn, const ctr_marks_source *source, const char *mine,
+                       int64_t mark)
+{
+    ctr_run run = ctr_run_on(conn, "main", NULL);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_FORGET_FEED);
+    bind_confirmed(&run, row, source, mine);
+    ctr_run_once(&run, row);
+    row = ctr_run_prepare(&run, CTR_SQL_MARKS_CONFIRM);
+    bind_confirmed(&run, row, source, mine);
+    ctr_run_bind_int(&run, row, ":mark", mark);
     ctr_run_once(&run, row);
 }

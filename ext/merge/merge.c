@@ -479,7 +479,7 @@ static void list_rows_to_reduce(ctr_merge *merge, ctr_changes *due)
             reduces = out && ctr_openings_reduce(merge->conn, &merge->openings, &cell, out, &size);
         }
         int64_t id = sqlite3_column_int64(walk.row, CTR_WALK_ID);
-        if (reduces) ctr_changes_add(merge->conn, due, &(ctr_change_of_row){id, 0, 0});
+        if (reduces) ctr_changes_add(merge->conn, due, &(ctr_change_of_row){.row = id});
     }
     ctr_stream_walk_close(&walk);
 }

@@ -370,6 +370,17 @@ typedef struct ctr_taken_row {
  * pulled, for a file uploads for those that it pulls; nothing of a row that came with a feed. Lives
  * and row cells have no owner and go whole.
  *
+ * A partial feed tells of a row only the parts that have changed (core/core.h): of each counter the
+ * shards of some writers, and regular columns only if one was written. Who has everything below
+ * `since` needs no more. A row goes whole if it is new, a life of it rose, or one of its counters
+ * got its first shards; if older changes were listed no longer by writer; and if `since` is 0. The
+ * number of such a row is that of the oldest change of its parts: a mark that lies between two of
+ * them must not leave the older one behind.
+ *
+ * A source that asks need not be told what it has brought itself. It says which mark main has of
+ * it, and if that is so, what came by lines of it up to that mark is left out; if `since` is 0,
+ * nothing is. A file that was restored since, or a twin of it, believes in another mark.
+ *
  * In a scope are rows whose leading key columns have given values, found by the index of the key;
  * counters that were added or dropped, answers and floors come with each scope.
  *
@@ -383,6 +394,9 @@ typedef struct ctr_feed_query {
     int64_t since;
     ctr_bucket bucket;
     bool own;             /* only its own changes */
+    bool partial;         /* of a row only the parts that have changed, unless `since` is 0 */
+    const char *of;       /* the source that asks; NULL: unknown. Borrowed by ctr_feed_open */
+    int64_t mine;         /* the mark that it says main has of it */
     sqlite3_value *scope; /* merge/feed.c; NULL: everything. Borrowed by ctr_feed_open */
 } ctr_feed_query;
 
@@ -410,9 +424,13 @@ typedef struct ctr_feed {
     ctr_walk walk;
     uint8_t *ids; /* owned: n_ids of its own */
     size_t n_ids, room_ids;
-    ctr_cell cell;       /* of the counter at hand */
-    ctr_packed own_cell; /* owned: room for a cell */
-    ctr_packed columns;  /* owned: room for the columns of a row */
+    ctr_cell cell;   /* of the counter at hand */
+    ctr_packed few;  /* owned: room for a cell with some of its shards */
+    ctr_fed except;  /* what the source that asks has brought; upto 0: nothing */
+    bool parts;      /* only the parts of the row at hand that have changed are told */
+    bool whole, own; /* all of the row at hand is told; with own shards and openings alone */
+    bool columns;    /* its regular columns are told */
+    ctr_packed told; /* owned: room for the columns of a row */
     struct ctr_told_place {
         const char *name; /* borrowed, while they are sorted */
         int counter;      /* or -1 */
@@ -436,7 +454,7 @@ typedef struct ctr_change {
     size_t key_size;
     ctr_change_view told; /* checked, but an answer */
     const char *key_text; /* the key columns at the source; NULL: not given */
-    uint8_t source[CTR_ID_SIZE];
+    ctr_fed fed;          /* what brought it; upto 0: unknown */
     sqlite3_value *scope; /* a row outside of it is passed over (merge/feed.c); NULL: none is */
     const char *device;   /* it came with its token: shards of the own ids of main are left out, as
                              in merge/merge.c; NULL: whoever runs this file gives it */
@@ -515,6 +533,13 @@ int64_t ctr_marks_of_feed(ctr_conn *conn, const ctr_marks_source *source);
 
 /* Raises the mark of a feed to `upto`. */
 void ctr_marks_raise_feed(ctr_conn *conn, const ctr_marks_source *source, int64_t upto);
+
+/* The mark of main that another file has confirmed: it has all own changes of main below it. Like a
+ * mark, it is void if a table is new, and if main has another name. `source` is that of the other
+ * file, whatever its scope; `mine` the name of the own changes of main. */
+int64_t ctr_marks_confirmed(ctr_conn *conn, const ctr_marks_source *source, const char *mine);
+void ctr_marks_confirm(ctr_conn *conn, const ctr_marks_source *source, const char *mine,
+                       int64_t mark);
 
 /* ==== merge.c ================================================================================= */
 

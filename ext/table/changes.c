@@ -80,6 +80,16 @@ static void take_asked(ctr_conn *conn, ctr_changes *changes, const ctr_change_of
     if (is_asked_for(changes, change->row, &next)) ctr_changes_add(conn, changes, change);
 }
 
+/* Returns whether the source is not told of a change that it brought itself. */
+static bool is_excepted(const ctr_changes *changes, const ctr_entry *entry)
+{
+    ctr_fed up_to_same;
+    if (!changes->except || !entry->fed) return false;
+    up_to_same = *changes->except;
+    up_to_same.upto = entry->fed->upto;
+    return ctr_fed_same(&up_to_same, entry->fed) && entry->fed->upto <= changes->except->upto;
+}
+
 /* Appends the changes in a group of the journal. */
 static void take_entries_of(ctr_changes *changes, ctr_groups *groups)
 {
@@ -87,11 +97,12 @@ static void take_entries_of(ctr_changes *changes, ctr_groups *groups)
     ctr_entry entry;
     bool carried = false; /* carried amounts and stamps are no changes */
     while (ctr_rc(conn) == SQLITE_OK && ctr_entries_next(&groups->walk, &entry)) {
-        const ctr_change_of_row change = {entry.row, groups->number, (int)entry.origin};
+        const ctr_change_of_row change = {entry.row, groups->number, (int)entry.origin,
+                                          changes->parts ? entry.part : CTR_PART_WHOLE};
         bool adds = entry.kind == CTR_ENTRY_ADDED || entry.kind == CTR_ENTRY_STAMPED;
         if (entry.kind == CTR_ENTRY_FOLDED)
             carried = true;
-        else if (!carried || !adds)
+        else if ((!carried || !adds) && !is_excepted(changes, &entry))
             take_asked(conn, changes, &change);
     }
 }
@@ -105,11 +116,13 @@ static void take_segment(ctr_conn *conn, ctr_changes *changes, sqlite3_stmt *sta
     size_t size;
     const uint8_t *bytes = entries_at(stands, &size);
     ctr_entries_segment_open(&walk, bytes, size, number);
-    while (ctr_rc(conn) == SQLITE_OK && ctr_entries_segment_next(&walk, &change))
+    while (ctr_rc(conn) == SQLITE_OK && ctr_entries_segment_next(&walk, &change)) {
+        if (!changes->parts) change.part = CTR_PART_WHOLE;
         if (is_asked_for(changes, change.row, &asked))
             ctr_changes_add(conn, changes, &change);
         else
             ctr_entries_segment_pass(&walk, asked);
+    }
     if (walk.status != CTR_OK)
         ctr_changes_segment_damaged(conn, number, ctr_entries_status_text(walk.status));
 }
@@ -137,13 +150,14 @@ static void read_journal(ctr_changes *changes, ctr_tab *tab, int64_t since)
 
 void ctr_changes_read(ctr_changes *changes, ctr_tab *tab, int64_t since)
 {
-    *changes = (ctr_changes){0};
+    changes->n = 0;
     read_journal(changes, tab, since);
 }
 
 void ctr_changes_read_of(ctr_changes *changes, ctr_tab *tab, int64_t since, const ctr_changes *rows)
 {
-    *changes = (ctr_changes){.only = rows};
+    changes->n = 0;
+    changes->only = rows;
     for (size_t i = 0; since == 0 && i < rows->n && ctr_rc(tab->conn) == SQLITE_OK; i++)
         append_change(tab->conn, changes, &rows->rows[i]);
     if (rows->n > 0) read_journal(changes, tab, since);
@@ -152,34 +166,39 @@ void ctr_changes_read_of(ctr_changes *changes, ctr_tab *tab, int64_t since, cons
 
 /* ---- sorting --------------------------------------------------------------------------------- */
 
-static uint64_t sort_key_of(const ctr_change_of_row *change, bool by_number)
+typedef enum sort_by { BY_NUMBER, BY_PART, BY_ROW } sort_by;
+
+static uint64_t sort_key_of(const ctr_change_of_row *change, sort_by by)
 {
-    return by_number ? ~(uint64_t)change->number : (uint64_t)change->row ^ UINT64_C(1) << 63;
+    switch (by) {
+    case BY_NUMBER: return ~(uint64_t)change->number;
+    case BY_PART: return (uint64_t)change->part;
+    default: return (uint64_t)change->row ^ UINT64_C(1) << 63;
+    }
 }
 
 /* A radix sort: one pass for each byte of the key, in which equal keys keep their order. Skips a
  * pass if all keys have the same byte. */
-static int sort_changes(ctr_conn *conn, ctr_changes *changes, bool by_number)
+static int sort_changes(ctr_conn *conn, ctr_changes *changes, sort_by by)
 {
     size_t n = changes->n, sorted = 1;
-    while (sorted < n && sort_key_of(&changes->rows[sorted - 1], by_number) <=
-                             sort_key_of(&changes->rows[sorted], by_number))
+    while (sorted < n &&
+           sort_key_of(&changes->rows[sorted - 1], by) <= sort_key_of(&changes->rows[sorted], by))
         sorted++;
     if (sorted >= n || ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn);
     ctr_change_of_row *spare = sqlite3_malloc64(changes->room * sizeof *spare);
     if (!spare) return ctr_problem_nomem(conn);
     for (int shift = 0; shift < 64; shift += 8) {
         size_t counts[256] = {0}, at[256], sum = 0;
-        for (size_t i = 0; i < n; i++)
-            counts[sort_key_of(&changes->rows[i], by_number) >> shift & 0xff]++;
-        if (counts[sort_key_of(&changes->rows[0], by_number) >> shift & 0xff] == n) continue;
+        for (size_t i = 0; i < n; i++) counts[sort_key_of(&changes->rows[i], by) >> shift & 0xff]++;
+        if (counts[sort_key_of(&changes->rows[0], by) >> shift & 0xff] == n) continue;
         for (int i = 0; i < 256; i++) {
             at[i] = sum;
             sum += counts[i];
         }
         ctr_change_of_row *from = changes->rows, *to = spare;
         for (size_t i = 0; i < n; i++)
-            to[at[sort_key_of(&from[i], by_number) >> shift & 0xff]++] = from[i];
+            to[at[sort_key_of(&from[i], by) >> shift & 0xff]++] = from[i];
         changes->rows = to;
         spare = from;
     }
@@ -191,11 +210,12 @@ int ctr_changes_latest(ctr_conn *conn, ctr_changes *changes)
 {
     size_t n = 0;
     ctr_change_of_row *rows;
-    if (sort_changes(conn, changes, true) || sort_changes(conn, changes, false))
-        return ctr_rc(conn);
+    sort_changes(conn, changes, BY_NUMBER);
+    if (changes->parts) sort_changes(conn, changes, BY_PART);
+    if (sort_changes(conn, changes, BY_ROW)) return ctr_rc(conn);
     rows = changes->rows;
     for (size_t i = 0; i < changes->n; i++)
-        if (n > 0 && rows[i].row == rows[n - 1].row)
+        if (n > 0 && rows[i].row == rows[n - 1].row && rows[i].part == rows[n - 1].part)
             rows[n - 1].origins |= rows[i].origins;
         else
             rows[n++] = rows[i];
@@ -208,10 +228,12 @@ int ctr_changes_latest(ctr_conn *conn, ctr_changes *changes)
 /* Turns rows of the journal into segments.
  *
  * The numbers of two rows, of the journal or of segments, never overlap. So rows are read from the
- * highest number down, and the first change seen of a row of the table is its last one.
+ * highest number down, and the first change seen of a part of a row is its last one. Where all of a
+ * row has changed, older changes of its parts say nothing.
  */
 
 enum {
+    PART_WRITERS_MOST = 255, /* parts of writers that are listed of a row; older ones: whole */
     SEGMENTS_OF_LEVEL = 8,   /* this many become one of the next level */
     TIMES_THE_LONGEST = 4,   /* the limit for all segments together */
     SEGMENT_CHANGES = 32768, /* in one row of a segment, or more if they have one number */
@@ -279,76 +301,145 @@ static sqlite3_stmt *on_levels(ctr_tab *tab, ctr_sql which, int64_t from, int64_
     return row;
 }
 
-/* The rows that have changed, by origin of the change. Most journals have one origin. */
-typedef struct rows_by_origin {
-    row_set rows[3];
-} rows_by_origin;
-
 static bool has_row(const row_set *set, int64_t row)
 {
     return set->n > 0 && (bits_for(set, row >> 6)->bits >> ((uint64_t)row & 63) & 1);
 }
 
-static int origins_of(const rows_by_origin *seen, int64_t row)
+/* A part of a writer, with the origins of its changes; as CTR_PART_WHOLE, the number of those of
+ * the row. If that is 0, the slot is not used. */
+typedef struct part_slot {
+    int64_t row;
+    int part;
+    int n;
+} part_slot;
+
+/* The parts that have changed, by origin of the change: those of writers by open addressing. Most
+ * journals have none, and one origin. */
+typedef struct seen_parts {
+    row_set rows[CTR_PART_OWN + 1][3];
+    part_slot *slots;
+    size_t n_slots, n; /* as in a row_set */
+} seen_parts;
+
+static part_slot *slot_for_part(const seen_parts *seen, int64_t row, int part)
+{
+    uint64_t hash = ((uint64_t)row + (uint64_t)part * UINT64_C(0xC2B2AE3D27D4EB4F)) *
+                    UINT64_C(0x9E3779B97F4A7C15);
+    size_t at = (size_t)(hash >> 32) & (seen->n_slots - 1);
+    while (seen->slots[at].n && (seen->slots[at].row != row || seen->slots[at].part != part))
+        at = (at + 1) & (seen->n_slots - 1);
+    return &seen->slots[at];
+}
+
+/* Makes room for two more parts. */
+static bool expect_parts(ctr_conn *conn, seen_parts *seen)
+{
+    enum { LEAST = 64, MORE = 2 };
+    if (2 * (seen->n + MORE) <= seen->n_slots) return ctr_rc(conn) == SQLITE_OK;
+    seen_parts made = {.n_slots = seen->n_slots ? 2 * seen->n_slots : LEAST};
+    made.slots = sqlite3_malloc64(made.n_slots * sizeof *made.slots);
+    if (!made.slots) ctr_problem_nomem(conn);
+    if (!made.slots) return false;
+    memset(made.slots, 0, made.n_slots * sizeof *made.slots);
+    for (size_t i = 0; i < seen->n_slots; i++)
+        if (seen->slots[i].n)
+            *slot_for_part(&made, seen->slots[i].row, seen->slots[i].part) = seen->slots[i];
+    sqlite3_free(seen->slots);
+    seen->slots = made.slots;
+    seen->n_slots = made.n_slots;
+    return ctr_rc(conn) == SQLITE_OK;
+}
+
+static int origins_of(const seen_parts *seen, const ctr_change_of_row *change)
 {
     int origins = 0;
+    if (change->part >= CTR_PART_WRITERS) return slot_for_part(seen, change->row, change->part)->n;
     for (int i = 0; i < 3; i++)
-        if (has_row(&seen->rows[i], row)) origins |= 1 << i;
+        if (has_row(&seen->rows[change->part][i], change->row)) origins |= 1 << i;
     return origins;
 }
 
-/* Notes a change. Returns whether the row is new; false without memory. */
-static bool see_row(ctr_conn *conn, rows_by_origin *seen, const ctr_change_of_row *change)
+static bool is_seen(const row_set rows[3], int64_t row)
 {
-    bool is_new = true, added = true;
-    for (int i = 0; i < 3; i++) {
-        if (!(change->origins >> i & 1))
-            is_new = is_new && !has_row(&seen->rows[i], change->row);
-        else
-            added = add_row(conn, &seen->rows[i], change->row) && added;
+    return has_row(&rows[0], row) || has_row(&rows[1], row) || has_row(&rows[2], row);
+}
+
+/* Notes a change of a writer. Returns whether it is a new part; sets `many` if it would be one too
+ * many of its row. */
+static bool see_writer(ctr_conn *conn, seen_parts *seen, const ctr_change_of_row *change,
+                       bool *many)
+{
+    if (!expect_parts(conn, seen)) return false;
+    part_slot *slot = slot_for_part(seen, change->row, change->part);
+    if (slot->n) {
+        slot->n |= change->origins;
+        return false;
     }
+    part_slot *all = slot_for_part(seen, change->row, CTR_PART_WHOLE);
+    *many = all->n == PART_WRITERS_MOST;
+    if (*many) return false;
+    seen->n += all->n == 0 ? 2 : 1;
+    *all = (part_slot){change->row, CTR_PART_WHOLE, all->n + 1};
+    *slot_for_part(seen, change->row, change->part) =
+        (part_slot){change->row, change->part, change->origins};
+    return true;
+}
+
+/* Notes a change, which becomes one of the whole row if that has changed later or if there are too
+ * many parts. Returns whether it is new; false without memory. */
+static bool see_change(ctr_conn *conn, seen_parts *seen, ctr_change_of_row *change)
+{
+    bool many = is_seen(seen->rows[CTR_PART_WHOLE], change->row);
+    if (!many && change->part >= CTR_PART_WRITERS) {
+        bool is_new = see_writer(conn, seen, change, &many);
+        if (!many) return is_new;
+    }
+    if (many) change->part = CTR_PART_WHOLE;
+    row_set *rows = seen->rows[change->part];
+    bool is_new = !is_seen(rows, change->row), added = true;
+    for (int i = 0; i < 3; i++)
+        if (change->origins >> i & 1) added = add_row(conn, &rows[i], change->row) && added;
     return is_new && added;
 }
 
-static int by_row(const void *a, const void *b)
+static int in_order_of_segment(const void *a, const void *b)
 {
-    int64_t x = ((const ctr_change_of_row *)a)->row, y = ((const ctr_change_of_row *)b)->row;
-    return (x > y) - (x < y);
+    return ctr_entries_segment_order(a, b);
 }
 
-/* Puts the rows of each number in ascending order. A segment has those of other origins behind. */
-static void order_rows(ctr_changes *changes)
+/* Puts the changes of each number in the order of a segment. */
+static void order_changes(ctr_changes *changes)
 {
     ctr_change_of_row *rows = changes->rows;
     for (size_t i = 0, end; i < changes->n; i = end) {
         bool ascend = true;
         for (end = i + 1; end < changes->n && rows[end].number == rows[i].number; end++)
-            ascend = ascend && rows[end - 1].row < rows[end].row;
-        if (!ascend) qsort(&rows[i], end - i, sizeof *rows, by_row);
+            ascend = ascend && ctr_entries_segment_order(&rows[end - 1], &rows[end]) < 0;
+        if (!ascend) qsort(&rows[i], end - i, sizeof *rows, in_order_of_segment);
     }
 }
 
 /* Takes the changes of a row of the journal or of a segment, which come after those of higher
- * numbers: the first of each row of the table is its last one. */
-static void see_changes(ctr_conn *conn, rows_by_origin *seen, ctr_changes *of_row,
-                        ctr_changes *changes)
+ * numbers: the first of each part is its last one. */
+static void see_changes(ctr_conn *conn, seen_parts *seen, ctr_changes *of_row, ctr_changes *changes)
 {
     for (size_t i = 0; i < of_row->n && ctr_rc(conn) == SQLITE_OK; i++) {
-        const ctr_change_of_row *change = &of_row->rows[i];
+        ctr_change_of_row *change = &of_row->rows[i];
         if (changes->n > 0 && change->number > changes->rows[changes->n - 1].number)
             ctr_changes_segment_damaged(conn, change->number, "has a number that does not rise");
-        if (see_row(conn, seen, change)) append_change(conn, changes, change);
+        if (see_change(conn, seen, change)) append_change(conn, changes, change);
     }
     of_row->n = 0;
 }
 
-/* Reads the last change of each row, with the origins of all, in the order that
+/* Reads the last change of each part of a row, with the origins of all, in the order that
  * ctr_entries_segment_write needs: from segments, or from the journal (0). */
 static void read_levels(ctr_tab *tab, int64_t from, int64_t to, ctr_changes *changes)
 {
     ctr_conn *conn = tab->conn;
-    rows_by_origin seen = {0};
-    ctr_changes of_row = {0};
+    seen_parts seen = {.n = 0};
+    ctr_changes of_row = {.parts = true};
     ctr_run run = ctr_tab_run(tab);
     ctr_groups groups;
     sqlite3_stmt *row = to > 0 ? on_levels(tab, CTR_SQL_SEGMENTS_LEVELS, from, to) : NULL;
@@ -365,10 +456,12 @@ static void read_levels(ctr_tab *tab, int64_t from, int64_t to, ctr_changes *cha
     }
     if (to == 0) ctr_groups_close(&groups);
     for (size_t i = 0; i < changes->n && ctr_rc(conn) == SQLITE_OK; i++)
-        changes->rows[i].origins = origins_of(&seen, changes->rows[i].row);
-    order_rows(changes);
+        changes->rows[i].origins = origins_of(&seen, &changes->rows[i]);
+    order_changes(changes);
     sqlite3_free(of_row.rows);
-    for (int i = 0; i < 3; i++) sqlite3_free(seen.rows[i].slots);
+    sqlite3_free(seen.slots);
+    for (int i = 0; i <= CTR_PART_OWN; i++)
+        for (int k = 0; k < 3; k++) sqlite3_free(seen.rows[i][k].slots);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */

@@ -342,6 +342,7 @@ static void tab_close_all(ctr_file *file)
     file->touched = NULL;
     ctr_index_free(file);
     sqlite3_free(file->open.bytes);
+    ctr_batch_forget_fed(file);
     file->open = (ctr_packed){0};
     while (file->tabs) {
         ctr_tab *tab = file->tabs;

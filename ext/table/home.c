@@ -409,7 +409,8 @@ static void join_twin(ctr_tab *tab, int64_t from, int64_t to)
     if (!are || ctr_batch_expect(tab, 1)) return;
     ctr_home_remove(tab, from);
     ctr_tab_do(tab, CTR_FILE_APART_REMOVE, ":row i :whats i :column t", from, INT64_C(-1), NULL);
-    ctr_batch_note(tab, from, CTR_ENTRY_CHANGED, 0, CTR_MADE_HERE);
+    ctr_batch_note(tab,
+                   &(ctr_entry){.row = from, .kind = CTR_ENTRY_CHANGED, .origin = CTR_MADE_HERE});
     ctr_cache_forget(&tab->cache, from);
 }
 

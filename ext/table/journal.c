@@ -442,14 +442,14 @@ void ctr_batch_stamp(ctr_tab *tab, int64_t row, const bool *mask, int n)
         if (mask[i]) note_stamp(tab, row, i);
 }
 
-void ctr_batch_note(ctr_tab *tab, int64_t row, ctr_entry_kind kind, int counter, ctr_origin origin)
+void ctr_batch_note(ctr_tab *tab, const ctr_entry *entry)
 {
-    if (kind == CTR_ENTRY_ROW_WRITTEN && !ctr_cache_drop_stamps(&tab->amounts, row)) return;
-    tab->batch[tab->n++] =
-        (ctr_entry){.row = row, .kind = kind, .origin = origin, .counter = counter};
-    if (kind != CTR_ENTRY_WRITTEN) return;
-    ctr_cache_drop_amount(&tab->amounts, row, counter);
-    ctr_cache_forget(&tab->cache, row);
+    if (entry->kind == CTR_ENTRY_ROW_WRITTEN && !ctr_cache_drop_stamps(&tab->amounts, entry->row))
+        return;
+    tab->batch[tab->n++] = *entry;
+    if (entry->kind != CTR_ENTRY_WRITTEN) return;
+    ctr_cache_drop_amount(&tab->amounts, entry->row, entry->counter);
+    ctr_cache_forget(&tab->cache, entry->row);
 }
 
 /* ---- appending ------------------------------------------------------------------------------- */
@@ -559,12 +559,26 @@ static void write_open_row(const new_row *row)
     if (file->next_number <= row->number) file->next_number = row->number + 1;
 }
 
+/* Returns the most bytes of the pending entries of a table. */
+static size_t room_for_pending(const ctr_tab *tab)
+{
+    size_t room = ctr_batch_pending(tab) * CTR_ENTRY_MAX;
+    const ctr_fed *fed = NULL;
+    for (size_t i = tab->n_appended; i < tab->n; i++) {
+        if (tab->batch[i].origin != CTR_FED || tab->batch[i].fed == fed) continue;
+        fed = tab->batch[i].fed;
+        room += CTR_FED_MAX;
+    }
+    return room;
+}
+
 /* Encodes the pending entries of a table as a group behind the others. */
 static void encode_group(ctr_tab *tab, new_row *row)
 {
     ctr_packed *open = &tab->file->open;
-    size_t room = CTR_GROUP_HEADER_MAX + ctr_batch_pending(tab) * CTR_ENTRY_MAX;
-    int64_t table = ctr_tab_number(tab), last = 0;
+    size_t room = CTR_GROUP_HEADER_MAX + room_for_pending(tab);
+    int64_t table = ctr_tab_number(tab);
+    ctr_entry last = {.row = 0};
     uint8_t *out = table > 0 ? ctr_pack_room(tab->conn, open, room) : NULL;
     if (!out) return;
     uint8_t *entries = out + CTR_GROUP_HEADER_MAX, *end = entries;
@@ -588,7 +602,7 @@ static void encode_row(new_row *row)
     }
     for (ctr_tab *tab = row->first; tab && ctr_rc(row->file->conn) == SQLITE_OK;
          tab = first_pending(tab->next_touched)) {
-        if (tab != row->first && open->size + ctr_batch_pending(tab) * CTR_ENTRY_MAX > most) {
+        if (tab != row->first && open->size + room_for_pending(tab) > most) {
             row->end = tab;
             return;
         }
@@ -709,7 +723,7 @@ void ctr_batch_carry(ctr_tab *tab)
         touch(tab);
         tab->folded = true;
         tab->carried_at = 0;
-        ctr_batch_note(tab, 0, CTR_ENTRY_FOLDED, 0, CTR_MADE_HERE);
+        ctr_batch_note(tab, &(ctr_entry){.kind = CTR_ENTRY_FOLDED, .origin = CTR_MADE_HERE});
         for (size_t i = 0; i < list.n; i++) carry_row(tab, list.rows[i].row);
     }
     sqlite3_free(list.rows);
@@ -733,11 +747,30 @@ int64_t ctr_batch_mark_change(ctr_tab *tab)
     if (ctr_batch_expect(tab, 1)) return 0;
     ctr_journal_drop(tab);
     tab->file->open_number = 0; /* a new row, so that its number is that of the change */
-    ctr_batch_note(tab, 0, CTR_ENTRY_FOLDED, 0, CTR_MADE_HERE);
+    ctr_batch_note(tab, &(ctr_entry){.kind = CTR_ENTRY_FOLDED, .origin = CTR_MADE_HERE});
     ctr_batch_flush_all(tab->file);
     int64_t number = tab->last;
     ctr_batch_abandon(tab);
     return ctr_rc(tab->conn) == SQLITE_OK ? number : 0;
+}
+
+const ctr_fed *ctr_batch_fed(ctr_file *file, const ctr_fed *fed)
+{
+    if (file->fed && ctr_fed_same(&file->fed->fed, fed)) return &file->fed->fed;
+    struct ctr_fed_list *made = sqlite3_malloc64(sizeof *made);
+    if (!made) ctr_problem_nomem(file->conn);
+    if (!made) return NULL;
+    *made = (struct ctr_fed_list){*fed, file->fed};
+    file->fed = made;
+    return &made->fed;
+}
+
+void ctr_batch_forget_fed(ctr_file *file)
+{
+    for (struct ctr_fed_list *next; file->fed; file->fed = next) {
+        next = file->fed->next;
+        sqlite3_free(file->fed);
+    }
 }
 
 /* ---- all tables of a file -------------------------------------------------------------------- */
@@ -758,6 +791,7 @@ static void untouch(ctr_file *file)
         tab->folded = false;
     }
     file->learned = file->drawn = file->open_number = 0;
+    ctr_batch_forget_fed(file);
 }
 
 /* The connection's own commit changes the data version, too. */
@@ -1259,7 +1293,7 @@ int ctr_journal_list_amounts(const ctr_tab *tab, ctr_changes *list)
     const ctr_amounts *amounts = &tab->amounts;
     for (size_t i = 0; i < amounts->n_slots; i++)
         if (amounts->slots[i].counter != CTR_AMOUNT_UNUSED && amounts->slots[i].ticks > 0)
-            ctr_changes_add(tab->conn, list, &(ctr_change_of_row){amounts->slots[i].row, 0, 0});
+            ctr_changes_add(tab->conn, list, &(ctr_change_of_row){.row = amounts->slots[i].row});
     return ctr_changes_latest(tab->conn, list);
 }
 

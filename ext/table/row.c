@@ -237,6 +237,7 @@ void ctr_row_close(ctr_row *row)
     sqlite3_free(row->join.taken);
     sqlite3_free(row->join.apart);
     sqlite3_free(row->values);
+    sqlite3_free(row->parts);
     sqlite3_free(row->old.bytes);
     sqlite3_free(row->fresh.bytes);
     sqlite3_free(row->advanced.bytes);
@@ -263,7 +264,7 @@ static void forget(ctr_row *row)
     row->found = row->packed = row->exact = row->also_here = row->has_home = false;
     row->spelling = NULL;
     row->stamped = NULL;
-    row->has_stamps = row->live = row->join.noted = false;
+    row->has_stamps = row->live = row->join.noted = row->join.replaces = false;
     row->staged_stamps.kind = CTR_STAGED_NOTHING;
     row->old.size = row->fresh.size = 0;
     for (int i = 0; i < row->shape->n_counters; i++) {
@@ -891,7 +892,7 @@ void ctr_row_join_counters(ctr_row *row)
     const ctr_row_cell *mine = ctr_row_stamps(row);
     if (!mine) return;
     join->was_live = ctr_row_cell_is_live(mine);
-    join->begins = join->asks = false;
+    join->begins = join->asks = join->replaces = false;
     memset(join->taken, 0, (size_t)mine->n * sizeof *join->taken);
     ctr_row_before(row);
 }
@@ -925,7 +926,8 @@ ctr_row_outcome ctr_row_join(ctr_row *row, const ctr_row_cell *theirs, const int
     join->asks = ctr_row_cell_began_apart(mine, theirs, map, join->apart);
     ctr_row_outcome outcome = ctr_row_cell_join(mine, theirs, map, join->taken);
     join->begins = outcome == CTR_ROW_REPLACED && life > 0 && ctr_row_cell_is_live(mine);
-    if (outcome == CTR_ROW_REPLACED) drop_counters(row);
+    join->replaces = outcome == CTR_ROW_REPLACED;
+    if (join->replaces) drop_counters(row);
     bool changed = outcome == CTR_ROW_REPLACED || ctr_row_cell_beats(&mine->row, &before);
     for (int i = 0; i < mine->n; i++) changed = changed || join->taken[i];
     learn_generations(row);
@@ -1038,11 +1040,89 @@ static int write_cells(ctr_row *row, ctr_tab_sql which, sqlite3_value **keys,
     return ctr_rc(row->conn);
 }
 
+/* ---- what has changed ------------------------------------------------------------------------ */
+
+enum {
+    PARTS_MOST = 255 /* writers in one change; if there are more, it is one of the whole row */
+};
+
+static void note_change(ctr_row *row, ctr_origin origin, int part)
+{
+    ctr_batch_note(row->tab, &(ctr_entry){.row = row->rowid,
+                                          .kind = CTR_ENTRY_CHANGED,
+                                          .origin = origin,
+                                          .part = part,
+                                          .fed = origin == CTR_FED ? row->fed : NULL});
+}
+
 /* Notes that a part of a change that came from elsewhere was made here. */
 static void note_own_part(ctr_row *row)
 {
     if (row->also_here && row->origin != CTR_MADE_HERE)
-        ctr_batch_note(row->tab, row->rowid, CTR_ENTRY_CHANGED, 0, CTR_MADE_HERE);
+        note_change(row, CTR_MADE_HERE, CTR_PART_WHOLE);
+}
+
+static void add_part(ctr_row *row, int counter, int part)
+{
+    ctr_changed_cell *parts =
+        ctr_array_room(row->conn, row->parts, &row->room_parts, row->n_parts + 1, sizeof *parts);
+    if (!parts) return;
+    row->parts = parts;
+    parts[row->n_parts++] = (ctr_changed_cell){counter, part};
+}
+
+/* Lists the writers whose shards differ in two cells of one life; returns false if there are too
+ * many. */
+static bool list_writers(ctr_row *row, int counter, const ctr_cell *mine, const ctr_cell *joined)
+{
+    const ctr_trimmed trimmed = ctr_cell_trim(joined, mine);
+    ctr_shard now, was;
+    size_t at = 0, was_at = 0, first = row->n_parts;
+    bool more = ctr_cell_next(&trimmed.b, &was_at, &was);
+    while (ctr_rc(row->conn) == SQLITE_OK && ctr_cell_next(&trimmed.a, &at, &now)) {
+        while (more && memcmp(was.id, now.id, CTR_ID_SIZE) < 0)
+            more = ctr_cell_next(&trimmed.b, &was_at, &was);
+        bool is_here = more && memcmp(was.id, now.id, CTR_ID_SIZE) == 0;
+        if (is_here && was.clock == now.clock && was.value == now.value) continue;
+        if (row->n_parts - first == PARTS_MOST) return false;
+        add_part(row, counter, ctr_entries_part_of(now.id));
+    }
+    return true;
+}
+
+/* Lists what a merge changes in the counters of a row that was found: all of it, if a life rises or
+ * a counter gets its first shards. */
+static void list_parts(ctr_row *row)
+{
+    row->n_parts = 0;
+    for (int i = 0; i < row->shape->n_counters && row->origin != CTR_MADE_HERE; i++) {
+        const ctr_cell *mine = &row->cells[i];
+        ctr_cell joined = ctr_cell_untouched();
+        if (row->staged[i].kind != CTR_STAGED_CELL) continue;
+        if (row->staged[i].size > 0) ctr_row_staged_cell(row, i, &joined);
+        size_t first = row->n_parts;
+        bool by_writer = row->whole && !row->join.replaces && !ctr_cell_is_untouched(mine) &&
+                         joined.life == mine->life;
+        if (by_writer && list_writers(row, i, mine, &joined) && row->n_parts > first) continue;
+        row->n_parts = first;
+        add_part(row, i, CTR_PART_WHOLE);
+    }
+}
+
+/* Notes that the cell of a counter was written. */
+static void note_cell(ctr_row *row, int counter)
+{
+    ctr_entry entry = {.row = row->rowid,
+                       .kind = CTR_ENTRY_WRITTEN,
+                       .origin = row->origin,
+                       .counter = counter,
+                       .fed = row->origin == CTR_FED ? row->fed : NULL};
+    if (row->origin == CTR_MADE_HERE) ctr_batch_note(row->tab, &entry);
+    for (size_t i = 0; i < row->n_parts; i++) {
+        if (row->parts[i].counter != counter) continue;
+        entry.part = row->parts[i].part;
+        ctr_batch_note(row->tab, &entry);
+    }
 }
 
 /* Adds a new row to the cache. */
@@ -1066,7 +1146,9 @@ static void note_row_cell(ctr_row *row)
 {
     ctr_known_row *known = ctr_cache_row(&row->tab->cache, row->rowid);
     if (known) known->live = ctr_row_cell_is_live(&row->stamps);
-    ctr_batch_note(row->tab, row->rowid, CTR_ENTRY_ROW_WRITTEN, 0, CTR_MADE_HERE);
+    ctr_batch_note(
+        row->tab,
+        &(ctr_entry){.row = row->rowid, .kind = CTR_ENTRY_ROW_WRITTEN, .origin = CTR_MADE_HERE});
 }
 
 static void write_found(ctr_row *row)
@@ -1080,11 +1162,13 @@ static void write_found(ctr_row *row)
                                                  : CTR_TAB_UPDATE;
     if (ctr_rc(row->conn) != SQLITE_OK || (writes && write_cells(row, which, NULL, NULL))) return;
     if (row->spelling) { /* so that caches forget the row, those of other connections, too */
-        ctr_batch_note(row->tab, row->rowid, CTR_ENTRY_CHANGED, 0, CTR_MADE_HERE);
+        note_change(row, CTR_MADE_HERE, CTR_PART_WHOLE);
         ctr_cache_forget(&row->tab->cache, row->rowid);
     }
-    if (stamps && n_cells == 0)
-        ctr_batch_note(row->tab, row->rowid, CTR_ENTRY_CHANGED, 0, row->origin);
+    if (stamps && row->origin != CTR_MADE_HERE)
+        note_change(row, row->origin, row->join.replaces ? CTR_PART_WHOLE : CTR_PART_COLUMNS);
+    else if (stamps && n_cells == 0)
+        note_change(row, CTR_MADE_HERE, CTR_PART_WHOLE);
     if (stamps) note_row_cell(row);
     if (row->stamped) ctr_batch_stamp(row->tab, row->rowid, row->stamped, row->n_stamped);
     for (int i = 0; i < n; i++) {
@@ -1092,7 +1176,7 @@ static void write_found(ctr_row *row)
         if (staged->kind == CTR_STAGED_AMOUNT)
             ctr_batch_add(row->tab, row->rowid, i, staged->n);
         else if (staged->kind == CTR_STAGED_CELL)
-            ctr_batch_note(row->tab, row->rowid, CTR_ENTRY_WRITTEN, i, row->origin);
+            note_cell(row, i);
     }
     note_own_part(row);
 }
@@ -1100,11 +1184,12 @@ static void write_found(ctr_row *row)
 int ctr_row_note(ctr_row *row)
 {
     int n = row->shape->n_counters;
-    if (ctr_file_before_write(row->tab->file) || ctr_batch_expect(row->tab, n + 1))
+    list_parts(row);
+    if (ctr_file_before_write(row->tab->file) ||
+        ctr_batch_expect(row->tab, n + 1 + (int)row->n_parts))
         return ctr_rc(row->conn);
     for (int i = 0; i < n; i++)
-        if (row->staged[i].kind == CTR_STAGED_CELL)
-            ctr_batch_note(row->tab, row->rowid, CTR_ENTRY_WRITTEN, i, row->origin);
+        if (row->staged[i].kind == CTR_STAGED_CELL) note_cell(row, i);
     note_own_part(row);
     return ctr_rc(row->conn);
 }
@@ -1218,7 +1303,7 @@ static bool insert_cells(ctr_row *row, ctr_tab_sql which, sqlite3_value **keys)
         return false;
     }
     row->rowid = sqlite3_last_insert_rowid(row->conn->db);
-    ctr_batch_note(row->tab, row->rowid, CTR_ENTRY_CHANGED, 0, row->origin);
+    note_change(row, row->origin, CTR_PART_WHOLE);
     note_own_part(row);
     if (!row->whole) know_new_row(row);
     return true;
@@ -1235,7 +1320,9 @@ static bool begin_writing(ctr_row *row)
     row->writing = tab->writing = true;
     bool ready = ctr_tab_is_ready(tab) && tab->file->renewed;
     if (!ready && ctr_file_before_write(tab->file) == SQLITE_OK) ctr_journal_refresh(tab);
-    int n = row->shape->n_counters + 4 + (row->stamped ? row->n_stamped : 0);
+    row->n_parts = 0;
+    if (row->found && row->origin != CTR_MADE_HERE) list_parts(row);
+    int n = row->shape->n_counters + 4 + (row->stamped ? row->n_stamped : 0) + (int)row->n_parts;
     if (ctr_rc(row->conn) == SQLITE_OK) ctr_batch_expect(tab, n);
     if (row->stamped) ctr_batch_number(tab);
     if (ctr_rc(row->conn) != SQLITE_OK) row->writing = tab->writing = false;

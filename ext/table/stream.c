@@ -210,23 +210,31 @@ static void list_scope(ctr_changes *list, const ctr_row *row, sqlite3_value **va
     ctr_stream_start(&stream, plan, values, true);
     while (ctr_stream_step(&stream)) {
         int64_t id = sqlite3_column_int64(stream.statement, CTR_STREAM_ID);
-        ctr_changes_add(row->conn, list, &(ctr_change_of_row){id, 0, 0});
+        ctr_changes_add(row->conn, list, &(ctr_change_of_row){.row = id});
     }
     ctr_stream_close(&stream);
     ctr_stream_release(&of);
     ctr_changes_latest(row->conn, list);
 }
 
-void ctr_stream_walk_open_scope(ctr_walk *walk, ctr_row *row, int64_t since, sqlite3_value **values,
-                                int n)
+void ctr_stream_walk_open_asked(ctr_walk *walk, ctr_row *row, const ctr_asked *asked)
 {
     ctr_changes scope = {0};
-    *walk = (ctr_walk){.of = row->sql, .run = ctr_tab_run(row->tab), .kind = CTR_WALK_SINCE};
-    list_scope(&scope, row, values, n);
-    ctr_changes_read_of(&walk->changes, row->tab, since, &scope);
+    bool all = asked->n_scope == 0 && asked->since == 0;
+    ctr_tab_sql which = all ? CTR_TAB_WALK : CTR_TAB_FIND_ROWID;
+    *walk = (ctr_walk){.of = row->sql,
+                       .run = ctr_tab_run(row->tab),
+                       .kind = all ? CTR_WALK_ALL_NUMBERED : CTR_WALK_SINCE,
+                       .changes = {.parts = asked->parts, .except = asked->except}};
+    if (asked->n_scope > 0) {
+        list_scope(&scope, row, asked->scope, asked->n_scope);
+        ctr_changes_read_of(&walk->changes, row->tab, asked->since, &scope);
+    } else {
+        ctr_changes_read(&walk->changes, row->tab, asked->since);
+    }
     ctr_changes_latest(row->conn, &walk->changes);
     sqlite3_free(scope.rows);
-    walk->slot = ctr_tab_take(walk->of, CTR_TAB_FIND_ROWID);
+    walk->slot = ctr_tab_take(walk->of, which);
     walk->row = walk->slot ? walk->slot->kept.statement : NULL;
 }
 
@@ -238,29 +246,45 @@ static bool step_walk(ctr_walk *walk)
     return is_row && ctr_rc(walk->of->conn) == SQLITE_OK;
 }
 
+/* Goes to the next row among the changes, with its parts. Returns false at the end. */
+static bool next_changed(ctr_walk *walk)
+{
+    const ctr_changes *changes = &walk->changes;
+    if (walk->at == changes->n) return false;
+    walk->told = &changes->rows[walk->at];
+    walk->number = walk->origins = 0;
+    walk->oldest = walk->told->number;
+    for (walk->n_told = 0; walk->at < changes->n; walk->at++, walk->n_told++) {
+        const ctr_change_of_row *change = &changes->rows[walk->at];
+        if (change->row != walk->told->row) break;
+        if (change->number > walk->number) walk->number = change->number;
+        if (change->number < walk->oldest) walk->oldest = change->number;
+        walk->origins |= change->origins;
+    }
+    return true;
+}
+
 /* Finds the current row among the changes. */
 static void number_row(ctr_walk *walk)
 {
     const ctr_changes *changes = &walk->changes;
     int64_t id = sqlite3_column_int64(walk->row, CTR_WALK_ID);
     while (walk->at < changes->n && changes->rows[walk->at].row < id) walk->at++;
-    bool listed = walk->at < changes->n && changes->rows[walk->at].row == id;
-    walk->number = listed ? changes->rows[walk->at].number : 0;
-    walk->origins = listed ? changes->rows[walk->at].origins : 0;
+    if (walk->at < changes->n && changes->rows[walk->at].row == id && next_changed(walk)) return;
+    walk->number = walk->oldest = 0;
+    walk->origins = 0;
+    walk->told = NULL;
+    walk->n_told = 0;
 }
 
 /* Skips changed rows that no longer exist. */
 bool ctr_stream_walk_next(ctr_walk *walk)
 {
-    const ctr_changes *changes = &walk->changes;
     if (walk->kind == CTR_WALK_SINCE) {
-        while (walk->at < changes->n && ctr_rc(walk->of->conn) == SQLITE_OK) {
-            const ctr_change_of_row *change = &changes->rows[walk->at++];
-            walk->number = change->number;
-            walk->origins = change->origins;
+        while (ctr_rc(walk->of->conn) == SQLITE_OK && next_changed(walk)) {
             if (walk->skips && walk->origins == walk->skips) continue;
             sqlite3_reset(walk->row);
-            sqlite3_bind_int64(walk->row, 1, change->row);
+            sqlite3_bind_int64(walk->row, 1, walk->told->row);
             if (step_walk(walk)) return true;
         }
         return false;

@@ -307,10 +307,11 @@ typedef struct ctr_tab {
     int64_t carried_at; /* the row that has what it carries over, 0: not appended yet */
 } ctr_tab;
 
-/* The changed rows of a table, read from its journal.
+/* The changed rows of a table, read from its journal, each whole or by the parts that changed.
  *
+ *     ctr_changes changes = {.parts = false};
  *     ctr_changes_read(&changes, tab, since);
- *     ctr_changes_latest(conn, &changes);      by row, each once, with its highest number
+ *     ctr_changes_latest(conn, &changes);      by row and part, each once, with its highest number
  *     sqlite3_free(changes.rows); */
 
 /* Columns of statements on the journal; those on segments have the level in place of the mask. */
@@ -334,6 +335,9 @@ typedef struct ctr_groups {
 typedef struct ctr_changes {
     ctr_change_of_row *rows; /* owned: sqlite3_free */
     size_t n, room;
+    bool parts;            /* set by the owner: parts are listed, not rows */
+    const ctr_fed *except; /* set by the owner, borrowed: without what came by a line of this
+                            * source up to this number or a lower one; NULL: all */
     const struct ctr_changes *only; /* private: the rows that are read, sorted; NULL: all */
 } ctr_changes;
 
@@ -424,10 +428,16 @@ typedef struct ctr_join {
     bool noted;                  /* `before` is that of the row at hand */
     ctr_summary *before, *after; /* owned: room, by counter */
 
-    bool *taken; /* owned; by regular column: its value is that of the other file */
-    bool *apart; /* owned; by regular column: both files had it when they began to replicate */
-    bool asks;   /* some column is apart: its values are to be compared */
+    bool *taken;   /* owned; by regular column: its value is that of the other file */
+    bool *apart;   /* owned; by regular column: both files had it when they began to replicate */
+    bool asks;     /* some column is apart: its values are to be compared */
+    bool replaces; /* a row of a later life has replaced the row, with its counters */
 } ctr_join;
+
+/* What a merge has changed in a counter of a row: the row whole, or the shards of a writer. */
+typedef struct ctr_changed_cell {
+    int counter, part;
+} ctr_changed_cell;
 
 typedef struct ctr_row {
     ctr_conn *conn;
@@ -437,6 +447,7 @@ typedef struct ctr_row {
     bool whole;             /* set by the owner: finds whole cells, else only states */
     bool arrives;           /* set by the owner: new rows are to be shown in the tracked table */
     ctr_origin origin;      /* set by the owner: of what is written; at first CTR_MADE_HERE */
+    const ctr_fed *fed;     /* set by the owner: by what it came with a feed; NULL: unknown */
 
     /* The row found last. */
     bool found;
@@ -463,8 +474,10 @@ typedef struct ctr_row {
     bool writing;
     ctr_packed old, fresh, advanced;
     ctr_staged *staged, staged_stamps;
-    int room_stamps;        /* for columns of `stamps` */
-    sqlite3_value **values; /* by counter: of the row being taken */
+    int room_stamps;         /* for columns of `stamps` */
+    sqlite3_value **values;  /* by counter: of the row being taken */
+    ctr_changed_cell *parts; /* n_parts of the staged cells, if they come from elsewhere */
+    size_t n_parts, room_parts;
 } ctr_row;
 
 /* SQLite's calls to the tables that have joined a transaction.
@@ -538,11 +551,23 @@ typedef enum ctr_walk_kind {
     CTR_WALK_SINCE         /* rows changed with this number or a higher one, with numbers */
 } ctr_walk_kind;
 
+/* What is asked for of the changes of a table. */
+typedef struct ctr_asked {
+    int64_t since;
+    bool parts;            /* which parts have changed */
+    const ctr_fed *except; /* as that of ctr_changes */
+    sqlite3_value **scope; /* borrowed: only rows whose first n_scope key columns are these */
+    int n_scope;           /* 0: all */
+} ctr_asked;
+
 typedef struct ctr_walk {
-    sqlite3_stmt *row; /* its current row; lent by the slot */
-    int64_t number;    /* of its last change; 0 if unknown */
-    int origins;       /* of its changes, a sum of ctr_origin; 0 if unknown */
-    ctr_tab *of;       /* borrowed */
+    sqlite3_stmt *row;             /* its current row; lent by the slot */
+    int64_t number;                /* of its last change; 0 if unknown */
+    int64_t oldest;                /* of the part whose last change is the oldest; 0 if unknown */
+    int origins;                   /* of its changes, a sum of ctr_origin; 0 if unknown */
+    const ctr_change_of_row *told; /* n_told, by part: what has changed; NULL: unknown */
+    size_t n_told;
+    ctr_tab *of; /* borrowed */
     ctr_slot *slot;
     ctr_run run;
     ctr_walk_kind kind;
@@ -1391,13 +1416,14 @@ int ctr_batch_flush_all(ctr_file *file);
 
 /* ==== changes.c =============================================================================== */
 
-/* Appends a change; a list that has become long is first reduced to the last change of each row. */
+/* Appends a change; a list that has become long is first reduced by ctr_changes_latest. */
 int ctr_changes_add(ctr_conn *conn, ctr_changes *changes, const ctr_change_of_row *change);
 
 /* Reads all changes with `since` or a higher number, in no order. */
 void ctr_changes_read(ctr_changes *changes, ctr_tab *tab, int64_t since);
 
-/* Sorts by row, ascending, and keeps each row once, with its highest number and all its origins. */
+/* Sorts by row and part, ascending, and keeps each once, with its highest number and all its
+ * origins. */
 int ctr_changes_latest(ctr_conn *conn, ctr_changes *changes);
 
 /* Fails with "counter_journal is damaged: row 5 is truncated"; the second with
@@ -1514,10 +1540,9 @@ bool ctr_stream_plan_has_argument(const char *plan);
 /* The caller closes the walk, also after a failure, before the rows. */
 void ctr_stream_walk_open(ctr_walk *walk, ctr_row *row, ctr_walk_kind kind, int64_t since);
 
-/* The same for the rows whose first n key columns have these values: all of them if `since` is 0,
- * else those that have changed; with numbers. Key columns are compared as SQLite compares them. */
-void ctr_stream_walk_open_scope(ctr_walk *walk, ctr_row *row, int64_t since, sqlite3_value **values,
-                                int n);
+/* The same for what is asked for: all rows if `since` is 0, else those that have changed; with
+ * numbers. The columns of a scope are compared as SQLite compares them. */
+void ctr_stream_walk_open_asked(ctr_walk *walk, ctr_row *row, const ctr_asked *asked);
 
 bool ctr_stream_walk_next(ctr_walk *walk);
 void ctr_stream_walk_close(ctr_walk *walk);
@@ -1859,9 +1884,14 @@ void ctr_batch_add(ctr_tab *tab, int64_t row, int counter, int64_t n);
 /* Notes a write of the regular columns in a mask, a bool for each of n, with that number. */
 void ctr_batch_stamp(ctr_tab *tab, int64_t row, const bool *mask, int n);
 
-/* Notes that a row is new; that the cell of a counter was written, which drops the row from memory,
- * or the row cell; or that all memory is out of date. */
-void ctr_batch_note(ctr_tab *tab, int64_t row, ctr_entry_kind kind, int counter, ctr_origin origin);
+/* Returns what brought changes, to be noted with them; it stays until the transaction ends. NULL
+ * without memory. The second forgets all of them. */
+const ctr_fed *ctr_batch_fed(ctr_file *file, const ctr_fed *fed);
+void ctr_batch_forget_fed(ctr_file *file);
+
+/* Notes that a row is new, or a part of it has changed; that the cell of a counter was written,
+ * which drops the row from memory, or the row cell; or that all memory is out of date. */
+void ctr_batch_note(ctr_tab *tab, const ctr_entry *entry);
 
 /* After a fold: notes that all earlier amounts were folded, and the amounts that are carried over.
  * They are the first of a new row. */
@@ -1894,11 +1924,12 @@ void ctr_changes_read_of(ctr_changes *changes, ctr_tab *tab, int64_t since,
 
 /* The list of changes of a journal, kept short.
  *
- * A fold turns what a table has in the journal into one segment of level 1: changed rows, with
- * numbers. As in an LSM tree, eight segments of a level become one of the next, which keeps the
- * highest number of each row. All segments become one if together they are more than four times as
- * long as the longest, because the same rows may change again and again. So the list takes a few
- * bytes for each row of the table, and is kept without reading any row.
+ * A fold turns what a table has in the journal into one segment of level 1: changed rows and parts
+ * of rows, with numbers. As in an LSM tree, eight segments of a level become one of the next, which
+ * keeps the highest number of each part, up to 255 writers a row: older changes become one of the
+ * whole row. All segments become one if together they are more than four times as long as the
+ * longest, because the same rows may change again and again. So the list takes a few bytes for each
+ * row of the table and each writer of late, and is kept without reading any row.
  *
  *     numbers rise -->
  *     [ level 2                  ] [ level 1 ] [ level 1 ]  row  row  row     of the journal

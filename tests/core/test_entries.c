@@ -17,6 +17,15 @@ static int64_t random_row(void)
     return choice < 5 ? ENDS[choice] : rand() % 1000;
 }
 
+static int random_part(void)
+{
+    return rand() % 3 ? rand() % (CTR_PART_OWN + 1) : CTR_PARTS - 1 - rand() % (1 << 20);
+}
+
+static const ctr_fed SOURCES[] = {{.id = {1}, .upto = 1},
+                                  {.id = {1}, .upto = INT64_MAX, .own = true},
+                                  {.id = {2}, .upto = 7, .twist = INT64_MIN}};
+
 static ctr_entry random_entry(void)
 {
     ctr_entry entry = {
@@ -24,6 +33,11 @@ static ctr_entry random_entry(void)
     bool counts = entry.kind == CTR_ENTRY_ADDED || entry.kind == CTR_ENTRY_WRITTEN;
     bool travels = entry.kind == CTR_ENTRY_CHANGED || entry.kind == CTR_ENTRY_WRITTEN;
     if (travels) entry.origin = (ctr_origin)(1 << rand() % 3);
+    if (travels && entry.origin != CTR_MADE_HERE) entry.part = random_part();
+    if (travels && entry.origin == CTR_FED && rand() % 3) entry.fed = &SOURCES[rand() % 3];
+    if (entry.kind == CTR_ENTRY_ADDED) entry.part = CTR_PART_OWN;
+    if (entry.kind == CTR_ENTRY_STAMPED || entry.kind == CTR_ENTRY_ROW_WRITTEN)
+        entry.part = CTR_PART_COLUMNS;
     if (counts) entry.counter = rand() % 3 ? 0 : rand() % CTR_ENTRY_COUNTERS;
     if (entry.kind == CTR_ENTRY_STAMPED) {
         entry.word = rand() % 3 ? 0 : rand() % (CTR_ENTRY_COUNTERS / CTR_ENTRY_MASK);
@@ -39,7 +53,7 @@ static ctr_entry random_entry(void)
 /* Appends a group of a table. */
 static uint8_t *put_table(uint8_t *out, int64_t table, const ctr_entry *entries, int n)
 {
-    int64_t last = 0;
+    ctr_entry last = {.row = 0};
     uint8_t *from = out + CTR_GROUP_HEADER_MAX, *end = from;
     for (int i = 0; i < n; i++) end = ctr_entries_put(end, &last, &entries[i]);
     return ctr_entries_group_put(out, table, (size_t)(end - from));
@@ -50,7 +64,8 @@ static void entries_come_back_as_they_were_put(void **state)
     (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         ctr_entry put[MOST], found;
-        uint8_t bytes[CTR_ENTRIES_HEADER + CTR_GROUP_HEADER_MAX + MOST * CTR_ENTRY_MAX];
+        uint8_t
+            bytes[CTR_ENTRIES_HEADER + CTR_GROUP_HEADER_MAX + MOST * (CTR_ENTRY_MAX + CTR_FED_MAX)];
         ctr_entries groups, walk;
         int n = rand() % MOST + 1, i = 0;
         int64_t table = rand() % 3 ? rand() % 200 + 1 : CTR_GROUP_TABLES, found_table;
@@ -64,6 +79,8 @@ static void entries_come_back_as_they_were_put(void **state)
             assert_int_equal(found.row, put[i].row);
             assert_int_equal(found.kind, put[i].kind);
             assert_int_equal(found.origin, put[i].origin);
+            assert_int_equal(found.part, put[i].part);
+            assert_true(ctr_fed_same(found.fed, put[i].fed));
             assert_int_equal(found.counter, put[i].counter);
             assert_int_equal(found.n, put[i].n);
             assert_int_equal(found.ticks, put[i].ticks);
@@ -118,12 +135,9 @@ static void a_table_finds_its_own_groups_in_a_row(void **state)
     }
 }
 
-static int by_number_and_row(const void *a, const void *b)
+static int in_order_of_segment(const void *a, const void *b)
 {
-    const ctr_change_of_row *x = a, *y = b;
-    if (x->number != y->number) return x->number < y->number ? 1 : -1;
-    if (x->origins != y->origins) return x->origins < y->origins ? -1 : 1;
-    return (x->row > y->row) - (x->row < y->row);
+    return ctr_entries_segment_order(a, b);
 }
 
 static void segments_come_back_as_they_were_written(void **state)
@@ -137,10 +151,11 @@ static void segments_come_back_as_they_were_written(void **state)
         int wanted = rand() % MOST + 1;
         for (int k = 0; k < wanted; k++)
             put[k] = (ctr_change_of_row){rand() % 7 ? rand() % 500 : random_row(), rand() % 20 + 1,
-                                         rand() % 3 ? CTR_MADE_HERE : rand() % 7 + 1};
-        qsort(put, (size_t)wanted, sizeof *put, by_number_and_row);
+                                         rand() % 3 ? CTR_MADE_HERE : rand() % 7 + 1,
+                                         rand() % 3 ? CTR_PART_OWN : random_part()};
+        qsort(put, (size_t)wanted, sizeof *put, in_order_of_segment);
         for (int k = 0; k < wanted; k++)
-            if (n == 0 || by_number_and_row(&put[n - 1], &put[k]) != 0) put[n++] = put[k];
+            if (n == 0 || ctr_entries_segment_order(&put[n - 1], &put[k]) != 0) put[n++] = put[k];
         size_t size = ctr_entries_segment_write(put, n, bytes);
         assert_true(size <= CTR_ENTRIES_HEADER + n * CTR_ENTRY_MAX);
         assert_int_equal(ctr_entries_segment_open(&walk, bytes, size, put[0].number), CTR_OK);
@@ -148,6 +163,7 @@ static void segments_come_back_as_they_were_written(void **state)
             assert_int_equal(found.row, put[i].row);
             assert_int_equal(found.number, put[i].number);
             assert_int_equal(found.origins, put[i].origins);
+            assert_int_equal(found.part, put[i].part);
         }
         assert_int_equal(i, n);
         assert_int_equal(walk.status, CTR_OK);
@@ -173,12 +189,12 @@ static void what_is_passed_in_a_segment_are_lower_rows_of_the_group(void **state
             bool begins = k > 0 && rand() % 60 == 0;
             number -= begins;
             row = begins ? rand() % 100 : row + (rand() % 30 ? 1 : rand() % 2 ? 3 : 200);
-            put[k] = (ctr_change_of_row){row, number, CTR_MADE_HERE};
+            put[k] = (ctr_change_of_row){row, number, CTR_MADE_HERE, CTR_PART_OWN};
         }
         size_t size = ctr_entries_segment_write(put, n, bytes);
         ctr_entries_segment_open(&walk, bytes, size, put[0].number);
         for (; ctr_entries_segment_next(&walk, &found); i++, passed++) {
-            for (; i < n && by_number_and_row(&put[i], &found) != 0; i++)
+            for (; i < n && ctr_entries_segment_order(&put[i], &found) != 0; i++)
                 assert_true(put[i].row < target && is_group_of(&put[i], &put[i - 1]));
             assert_true(i < n);
             target = rand() % 3 ? rand() % 3 ? found.row + rand() % 40 : INT64_MAX : INT64_MIN;
@@ -195,7 +211,7 @@ static ctr_status status_of_entries(const char *bytes, size_t size)
 {
     ctr_entries walk, groups;
     ctr_entry entry;
-    uint8_t row[64];
+    uint8_t row[128];
     memcpy(row + CTR_ENTRIES_HEADER + CTR_GROUP_HEADER_MAX, bytes, size);
     uint8_t *end = ctr_entries_group_put(ctr_entries_begin(row), 1, size);
     ctr_entries_open(&groups, row, (size_t)(end - row), ctr_entries_bit(1));
@@ -229,7 +245,14 @@ static void what_is_wrong_with_entries_is_said(void **state)
 {
     (void)state;
     assert_int_equal(ENTRIES(""), CTR_OUT_OF_RANGE); /* a group without entries */
-    assert_int_equal(ENTRIES("\x02\x03"), CTR_OK);
+    assert_int_equal(ENTRIES("\x02\x03\x00"), CTR_OK);
+    assert_int_equal(ENTRIES("\x02\x03"), CTR_TRUNCATED);
+    assert_int_equal(ENTRIES("\x02\x03\x01"), CTR_OK);
+    assert_int_equal(ENTRIES("\x02\x02\x03"), CTR_NEWER_FORMAT); /* a part before writers */
+    assert_int_equal(ENTRIES("\x02\x13\x07"), CTR_NEWER_FORMAT);
+    assert_int_equal(ENTRIES("\x02\x13\x08"), CTR_OK);
+    assert_int_equal(ENTRIES("\x02\x14\x87\x80\x40"), CTR_OK);
+    assert_int_equal(ENTRIES("\x02\x14\x88\x80\x40"), CTR_OUT_OF_RANGE);
     assert_int_equal(ENTRIES("\x02\x04"), CTR_TRUNCATED);
     assert_int_equal(ENTRIES("\x02\x04\x02"), CTR_TRUNCATED);
     assert_int_equal(ENTRIES("\x02\x04\x02\x03"), CTR_OK);
@@ -238,11 +261,11 @@ static void what_is_wrong_with_entries_is_said(void **state)
     assert_int_equal(ENTRIES("\x02\x04\x03\x03\x00"), CTR_OUT_OF_RANGE);
     assert_int_equal(ENTRIES("\x02\x04\x03\x03\x09"), CTR_OK);
     assert_int_equal(ENTRIES("\x02\x04\x02\x80\x80\x80\x80\x80\x80\x80\x80\x10"),
-                     CTR_OUT_OF_RANGE); /* column 60 of a mask */
+                     CTR_OUT_OF_RANGE);                                  /* column 60 of a mask */
     assert_int_equal(ENTRIES("\x02\x04\xc4\x08\x01"), CTR_OUT_OF_RANGE); /* word 546 */
     assert_int_equal(ENTRIES("\x02\x05"), CTR_OK);
     assert_int_equal(ENTRIES("\x02"), CTR_TRUNCATED);
-    assert_int_equal(ENTRIES("\x02\x06"), CTR_NEWER_FORMAT);
+    assert_int_equal(ENTRIES("\x02\x07"), CTR_NEWER_FORMAT);
     assert_int_equal(ENTRIES("\x02\x0f"), CTR_NEWER_FORMAT);
     assert_int_equal(ENTRIES("\x02\x15"), CTR_NEWER_FORMAT); /* of counter 0 */
     assert_int_equal(ENTRIES("\x02\x1f"), CTR_NEWER_FORMAT); /* of counter 1 */
@@ -257,54 +280,85 @@ static void what_is_wrong_with_entries_is_said(void **state)
                      CTR_OUT_OF_RANGE);
 }
 
+#define ID "\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+#define NO_ID "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+
+static void a_source_stands_before_what_came_from_it(void **state)
+{
+    (void)state;
+    assert_int_equal(ENTRIES("\x00\x06" ID "\x02\x00\x02\x03\x00"), CTR_OK);
+    assert_int_equal(ENTRIES("\x02\x06" ID "\x02\x00\x02\x03\x00"), CTR_OUT_OF_RANGE);
+    assert_int_equal(ENTRIES("\x00\x06" ID "\x02\x00\x02\x02\x00"), CTR_OUT_OF_RANGE); /* pulled */
+    assert_int_equal(ENTRIES("\x00\x06" ID "\x02\x00\x02\x00"), CTR_OUT_OF_RANGE);
+    assert_int_equal(ENTRIES("\x00\x06" ID "\x02\x00"), CTR_TRUNCATED);
+    assert_int_equal(ENTRIES("\x00\x06" ID "\x02"), CTR_TRUNCATED);
+    assert_int_equal(ENTRIES("\x00\x06\x01\x02"), CTR_TRUNCATED);
+    assert_int_equal(ENTRIES("\x00\x06" ID "\x01\x00\x02\x03\x00"), CTR_OUT_OF_RANGE); /* up to 0 */
+    assert_int_equal(ENTRIES("\x00\x06" ID "\x00\x00\x02\x03\x00"), CTR_OUT_OF_RANGE);
+    assert_int_equal(ENTRIES("\x00\x06" NO_ID "\x00\x00\x02\x03\x00"), CTR_OUT_OF_RANGE);
+    assert_int_equal(
+        ENTRIES("\x00\x06" ID "\x02\x00\x02\x03\x00\x00\x06" NO_ID "\x00\x00\x02\x03\x00"), CTR_OK);
+    assert_int_equal(
+        ENTRIES("\x00\x06" ID "\x02\x00\x02\x03\x00\x00\x06" ID "\x02\x00\x02\x03\x00"),
+        CTR_OUT_OF_RANGE); /* the same */
+    assert_int_equal(ENTRIES("\x00\x06" ID "\x02\x00\x00\x06" ID "\x04\x00\x02\x03\x00"),
+                     CTR_OUT_OF_RANGE);
+}
+
 static void what_is_wrong_with_a_row_is_said(void **state)
 {
     (void)state;
     assert_int_equal(ROW("", 0), CTR_NOT_A_CELL);
     assert_int_equal(ROW("\xc1", 0), CTR_NOT_A_CELL);
     assert_int_equal(ROW("\xe0", 0), CTR_NOT_A_CELL);
-    assert_int_equal(ROW("\xe4", 0), CTR_NEWER_FORMAT);
+    assert_int_equal(ROW("\xe5", 0), CTR_NEWER_FORMAT);
     assert_int_equal(ROW("\xe1", 0), CTR_NOT_A_CELL);
-    assert_int_equal(ROW("\xe3", 0), CTR_OK);
-    assert_int_equal(ROW("\xe3", 2), CTR_UNSORTED);
-    assert_int_equal(ROW("\xe3\x01", 2), CTR_TRUNCATED);
-    assert_int_equal(ROW("\xe3\x01\x00", 2), CTR_OUT_OF_RANGE);
-    assert_int_equal(ROW("\xe3\x01\x03\x02\x03", 2), CTR_TRUNCATED);
-    assert_int_equal(ROW("\xe3\x01\x02\x02\x03", 2), CTR_OK);
-    assert_int_equal(ROW("\xe3\x01\x02\x02\x03", 4), CTR_UNSORTED);
-    assert_int_equal(ROW("\xe3\x00\x02\x02\x03", 1), CTR_OUT_OF_RANGE);
-    assert_int_equal(ROW("\xe3\x40\x02\x02\x03", 2), CTR_OK); /* table 64, with the bit of 1 */
-    assert_int_equal(ROW("\xe3\x81\x00\x02\x02\x03", 2), CTR_NOT_MINIMAL);
-    assert_int_equal(ROW("\xe3\xff\xff\xff\xff\x07\x02\x02\x03", 2), CTR_OK);
-    assert_int_equal(ROW("\xe3\x80\x80\x80\x80\x08\x02\x02\x03", 4), CTR_OUT_OF_RANGE);
+    assert_int_equal(ROW("\xe4", 0), CTR_OK);
+    assert_int_equal(ROW("\xe4", 2), CTR_UNSORTED);
+    assert_int_equal(ROW("\xe4\x01", 2), CTR_TRUNCATED);
+    assert_int_equal(ROW("\xe4\x01\x00", 2), CTR_OUT_OF_RANGE);
+    assert_int_equal(ROW("\xe4\x01\x03\x02\x03", 2), CTR_TRUNCATED);
+    assert_int_equal(ROW("\xe4\x01\x02\x02\x03", 2), CTR_OK);
+    assert_int_equal(ROW("\xe4\x01\x02\x02\x03", 4), CTR_UNSORTED);
+    assert_int_equal(ROW("\xe4\x00\x02\x02\x03", 1), CTR_OUT_OF_RANGE);
+    assert_int_equal(ROW("\xe4\x40\x02\x02\x03", 2), CTR_OK); /* table 64, with the bit of 1 */
+    assert_int_equal(ROW("\xe4\x81\x00\x02\x02\x03", 2), CTR_NOT_MINIMAL);
+    assert_int_equal(ROW("\xe4\xff\xff\xff\xff\x07\x02\x02\x03", 2), CTR_OK);
+    assert_int_equal(ROW("\xe4\x80\x80\x80\x80\x08\x02\x02\x03", 4), CTR_OUT_OF_RANGE);
 }
 
 static void what_is_wrong_with_a_segment_is_said(void **state)
 {
     (void)state;
-    assert_int_equal(SEGMENT("\xe3\x00\x09\x02", 9), CTR_OK);
-    assert_int_equal(SEGMENT("\xe3\x01\x09\x02", 9), CTR_OUT_OF_RANGE);
-    assert_int_equal(SEGMENT("\xe3\x00\x01\x02", 9), CTR_OUT_OF_RANGE);
-    assert_int_equal(SEGMENT("\xe3\x00\x11\x02\x00", 9), CTR_DOUBLED);
-    assert_int_equal(SEGMENT("\xe3\x00\x11\x02\x01", 9), CTR_OK);
-    assert_int_equal(SEGMENT("\xe3\x00\x11\x02", 9), CTR_TRUNCATED);
-    assert_int_equal(SEGMENT("\xe3\x00\x09\x02\x00\x09\x02", 9), CTR_OUT_OF_RANGE);
-    assert_int_equal(SEGMENT("\xe3\x00\x09\x02\x09\x09\x02", 9), CTR_OK);
-    assert_int_equal(SEGMENT("\xe3\x00\x09\x02\x0a\x09\x02", 9), CTR_OUT_OF_RANGE);
-    assert_int_equal(SEGMENT("\xe3\x00\x08\x02", 9), CTR_OUT_OF_RANGE); /* without an origin */
-    assert_int_equal(SEGMENT("\xe3\x00\x09\x02\x00\x09\x02", 9), CTR_OUT_OF_RANGE);
-    assert_int_equal(SEGMENT("\xe3\x00\x09\x02\x00\x0a\x02", 9), CTR_OK);
-    assert_int_equal(SEGMENT("\xe4", 9), CTR_NEWER_FORMAT);
-    assert_int_equal(SEGMENT("\xe3\x00", 9), CTR_TRUNCATED);
-    assert_int_equal(SEGMENT("\xe3\x00\x09", 9), CTR_TRUNCATED);
+    assert_int_equal(SEGMENT("\xe4\x00\x09\x00\x02", 9), CTR_OK);
+    assert_int_equal(SEGMENT("\xe4\x01\x09\x00\x02", 9), CTR_OUT_OF_RANGE);
+    assert_int_equal(SEGMENT("\xe4\x00\x01\x00\x02", 9), CTR_OUT_OF_RANGE);
+    assert_int_equal(SEGMENT("\xe4\x00\x11\x00\x02\x00", 9), CTR_DOUBLED);
+    assert_int_equal(SEGMENT("\xe4\x00\x11\x00\x02\x01", 9), CTR_OK);
+    assert_int_equal(SEGMENT("\xe4\x00\x11\x00\x02", 9), CTR_TRUNCATED);
+    assert_int_equal(SEGMENT("\xe4\x00\x09\x00\x02\x00\x09\x00\x02", 9), CTR_OUT_OF_RANGE);
+    assert_int_equal(SEGMENT("\xe4\x00\x09\x00\x02\x09\x09\x00\x02", 9), CTR_OK);
+    assert_int_equal(SEGMENT("\xe4\x00\x09\x00\x02\x0a\x09\x00\x02", 9), CTR_OUT_OF_RANGE);
+    assert_int_equal(SEGMENT("\xe4\x00\x08\x00\x02", 9), CTR_OUT_OF_RANGE); /* without an origin */
+    assert_int_equal(SEGMENT("\xe4\x00\x09\x00\x02\x00\x09\x00\x02", 9), CTR_OUT_OF_RANGE);
+    assert_int_equal(SEGMENT("\xe4\x00\x09\x00\x02\x00\x0a\x00\x02", 9), CTR_OK);
+    assert_int_equal(SEGMENT("\xe5", 9), CTR_NEWER_FORMAT);
+    assert_int_equal(SEGMENT("\xe4\x00", 9), CTR_TRUNCATED);
+    assert_int_equal(SEGMENT("\xe4\x00\x09", 9), CTR_TRUNCATED);
+    assert_int_equal(SEGMENT("\xe4\x00\x09\x00", 9), CTR_TRUNCATED);
+    assert_int_equal(SEGMENT("\xe4\x00\x09\x03\x02", 9), CTR_NEWER_FORMAT);
+    assert_int_equal(SEGMENT("\xe4\x00\x09\x01\x02\x00\x09\x00\x02", 9), CTR_OUT_OF_RANGE);
+    assert_int_equal(SEGMENT("\xe4\x00\x09\x01\x02\x00\x0a\x00\x02", 9), CTR_OK);
+    assert_int_equal(SEGMENT("\xe4\x00\x09\x00\x02\x00\x09\x02\x02", 9), CTR_OK);
 }
 
 /* The greatest row of all, and one behind it. */
 static void a_segment_has_no_row_behind_the_greatest(void **state)
 {
     (void)state;
-    assert_int_equal(SEGMENT("\xe3\x00\x09\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01", 9), CTR_OK);
-    assert_int_equal(SEGMENT("\xe3\x00\x11\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01\x01", 9),
+    assert_int_equal(SEGMENT("\xe4\x00\x09\x00\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01", 9),
+                     CTR_OK);
+    assert_int_equal(SEGMENT("\xe4\x00\x11\x00\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01\x01", 9),
                      CTR_OUT_OF_RANGE);
 }
 
@@ -326,6 +380,7 @@ int main(void)
         cmocka_unit_test(segments_come_back_as_they_were_written),
         cmocka_unit_test(what_is_passed_in_a_segment_are_lower_rows_of_the_group),
         cmocka_unit_test(what_is_wrong_with_entries_is_said),
+        cmocka_unit_test(a_source_stands_before_what_came_from_it),
         cmocka_unit_test(what_is_wrong_with_a_row_is_said),
         cmocka_unit_test(what_is_wrong_with_a_segment_is_said),
         cmocka_unit_test(a_segment_has_no_row_behind_the_greatest),

@@ -12,18 +12,28 @@ static void write_entries_again(const uint8_t *bytes, size_t size, int64_t tabs)
 {
     ctr_entries groups, walk;
     ctr_entry entry;
-    uint8_t *out = fuzz_room(CTR_ENTRIES_HEADER + size, CTR_GROUP_HEADER_MAX + CTR_ENTRY_MAX);
+    uint8_t *out =
+        fuzz_room(CTR_ENTRIES_HEADER + size, CTR_GROUP_HEADER_MAX + CTR_ENTRY_MAX + CTR_FED_MAX);
     uint8_t *end = ctr_entries_begin(out);
     int64_t table;
     ctr_entries_open(&groups, bytes, size, tabs);
     while (ctr_entries_group_next(&groups, &table, &walk)) {
-        int64_t last = 0;
+        ctr_entry last = {.row = 0};
+        ctr_fed fed[2] = {{.upto = 0}, {.upto = 0}};
+        int n = 0;
         uint8_t *from = end + CTR_GROUP_HEADER_MAX, *to = from;
         fuzz_assert(table >= 1 && table <= CTR_GROUP_TABLES);
         if (tabs == 0) groups.tabs |= ctr_entries_bit(table);
         while (ctr_entries_next(&walk, &entry)) {
             fuzz_assert(entry.counter >= 0 && entry.counter < CTR_ENTRY_COUNTERS);
             fuzz_assert(entry.kind != CTR_ENTRY_ADDED || entry.ticks >= 1);
+            if (entry.fed && !ctr_fed_same(last.fed, entry.fed)) {
+                fed[n] = *entry.fed; /* the walk forgets it */
+                entry.fed = &fed[n];
+                n = 1 - n;
+            } else if (entry.fed) {
+                entry.fed = last.fed;
+            }
             to = ctr_entries_put(to, &last, &entry);
         }
         end = ctr_entries_group_put(end, table, (size_t)(to - from));

@@ -1,7 +1,7 @@
 """test_format.py - a file that was written in the present format stays readable; newer ones are refused whole, and so
 are formats that were never released.
 
-format1003.db was written by `make` beside this file, and stays as it is; the others by earlier ones.
+format1004.db was written by `make` beside this file, and stays as it is; the others by earlier ones.
 """
 import pathlib
 import shutil
@@ -16,8 +16,8 @@ VIEWS = [("/", 12, 331, 77, 2), ("/a", 12, 9, 0, None), ("/c", 15, -7, 0, 0), ("
 THINGS = [(-2**63, 1), ("it's", 3), (b"\x00\xff", 4), ("zero", 2**63 - 1), ("Tea", 4)]
 DIGESTS = ("56188c4e-6050-50b5-9da8-2d54d70199d5", "1482324b-4a6d-5ccf-9f3e-9aee8f250029")
 MAIN, EAST = "9b39dc4c-8ea0-3144-b740-42f17abae090", "03e11928-372f-3ca6-a88c-0ecc5f255f4c"
-UNRELEASED = "the file is of format {}, which was never released: this library knows format 1003"
-NEWER = "the file was written by a newer version: format 1004, this library knows 1003; install a newer sqlite-counter"
+UNRELEASED = "the file is of format {}, which was never released: this library knows format 1004"
+NEWER = "the file was written by a newer version: format 1005, this library knows 1004; install a newer sqlite-counter"
 LEVELS = [(1, 10), (2, 3), (3, 9223372036854775008), (4, -3), *((k, k) for k in range(5, 41)), (41, 1)]
 
 
@@ -44,7 +44,7 @@ def check(db):
 
 @pytest.fixture
 def path(tmp_path):
-    return pathlib.Path(shutil.copyfile(HERE / "format1003.db", tmp_path / "it.db"))
+    return pathlib.Path(shutil.copyfile(HERE / "format1004.db", tmp_path / "it.db"))
 
 
 def test_everything_that_was_counted_is_there(path):
@@ -168,14 +168,14 @@ def test_the_script_still_writes_the_same(tmp_path):
 
 # ---- other formats ----
 
-@pytest.fixture(params=[1, 2, 3, 1001, 1002, "newer"])
+@pytest.fixture(params=[1, 2, 3, 1001, 1002, 1003, "newer"])
 def strange(request, path):
     """A file of another format, and the sentence."""
     if request.param != "newer":
         shutil.copyfile(HERE / f"format{request.param}.db", path)
         return path, UNRELEASED.format(request.param)
     plain = sqlite3.connect(path)
-    plain.execute("UPDATE counter_replica SET format = 1004")
+    plain.execute("UPDATE counter_replica SET format = 1005")
     plain.commit()
     plain.close()
     return path, NEWER
@@ -207,7 +207,7 @@ def strange(request, path):
 def test_a_file_of_another_format_is_refused_by_a_sentence_and_not_changed(strange, tmp_path, monkeypatch, sql, where):
     strange, sentence = strange
     monkeypatch.chdir(tmp_path)
-    shutil.copyfile(HERE / "format1003.db", "other.db")
+    shutil.copyfile(HERE / "format1004.db", "other.db")
     before = strange.read_bytes()
     db = connect(strange)
     assert refused(db, sql) == where + sentence

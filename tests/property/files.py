@@ -58,7 +58,7 @@ def varint(data, at):
 
 def groups(row):
     """The groups in the entries of a row of counter_journal: the number of a table, and its entries."""
-    assert row[0] == 0xE3
+    assert row[0] == 0xE4
     at = 1
     while at < len(row):
         table, at = varint(row, at)

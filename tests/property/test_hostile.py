@@ -548,7 +548,7 @@ def test_a_row_that_a_journal_names_millions_of_times_takes_the_memory_of_one(tm
         pull(db, tmp_path / "source.db", "path")
     with contextlib.closing(connect(tmp_path / "source.db")) as db:
         db.execute("INSERT INTO t VALUES ('a', 1)")
-        header, changed_row_1, again = b"\xe3\x01\x82\xad\xe2\x04", b"\x02\x00", b"\x00\x00"  # of 10000002 bytes
+        header, changed_row_1, again = b"\xe4\x01\x82\xad\xe2\x04", b"\x02\x00", b"\x00\x00"  # of 10000002 bytes
         db.execute("INSERT INTO counter_journal SELECT max(_seq) + 1, 2, ? FROM counter_journal", [header + changed_row_1 + again * 5000000])
     script = PULL_IN_LITTLE_MEMORY.format(folder=str(pathlib.Path(__file__).parent), taker=str(tmp_path / "app.db"),
                                           source=str(tmp_path / "source.db"), limit=4 * 10000000)

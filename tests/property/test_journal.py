@@ -253,7 +253,7 @@ def test_segments_of_the_same_rows_become_one_when_they_are_four_times_as_long_a
     for i in range(60):
         count(db, ROWS[:100])
         optimize(db)
-        assert sum(segments(db).values()) <= 5
+        assert sum(segments(db).values()) <= 8  # the longest has each row twice: new, and its own shard
     check(db)
 
 

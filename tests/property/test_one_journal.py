@@ -106,7 +106,7 @@ def test_a_fold_of_one_table_leaves_the_amounts_of_the_others(path, db):
 def test_a_group_that_is_damaged_leaves_the_other_tables_readable_and_committable(path):
     with contextlib.closing(connect(path)) as db:
         t = number_of(db, "t")
-        db.execute("INSERT INTO counter_journal SELECT max(_seq) + 1, ?, ? FROM counter_journal", [1 << t, bytes([0xE3, t, 2, 2, 6])])
+        db.execute("INSERT INTO counter_journal SELECT max(_seq) + 1, ?, ? FROM counter_journal", [1 << t, bytes([0xE4, t, 2, 2, 15])])
     with contextlib.closing(connect(path)) as db:
         for sql in "SELECT * FROM t", "INSERT INTO t VALUES ('a', 1)", "INSERT INTO t(t) VALUES ('optimize')":
             with pytest.raises(sqlite3.DatabaseError, match="counter_journal is damaged: row .* has entries of a newer version"):
@@ -133,7 +133,7 @@ def test_a_journal_that_is_twice_too_long_is_shortened_whoever_wrote_it(tmp_path
             count(db, table)
         db.execute("COMMIT")
         db.execute("INSERT INTO counter_journal SELECT min(_seq) - 1, ?, ? FROM counter_journal",
-                   [1 << number_of(db, "t0"), bytes([0xE3, number_of(db, "t0"), 2, 2, 6])])
+                   [1 << number_of(db, "t0"), bytes([0xE4, number_of(db, "t0"), 2, 2, 15])])
     with contextlib.closing(connect(tmp_path / "a.db")) as db, contextlib.closing(connect(tmp_path / "a.db")) as other:
         db.execute("PRAGMA synchronous = OFF")
         longest = 0

@@ -40,6 +40,8 @@ def of_transaction(numbers):
             next(numbers)
             if code % 8 == 1:
                 next(numbers)
+        if code in (2, 3) or of_counter and code % 8 in (3, 4):
+            next(numbers)  # the part that has changed
         if code == 1:
             carried = True
         elif not of_counter:
@@ -51,6 +53,7 @@ def of_transaction(numbers):
 def of_segment(numbers):
     for _ in numbers:
         count, origins = divmod(next(numbers), 8)
+        next(numbers)  # the part that has changed
         row = zigzag(next(numbers))
         yield row, origins
         for _ in range(count - 1):
@@ -65,7 +68,7 @@ def origins(db):
     found, keys = {}, dict(db.execute("SELECT _id, k FROM t_cells"))
     parts = []
     for table, entries in db.execute("SELECT NULL, entries FROM counter_journal UNION ALL SELECT tab, entries FROM counter_segments"):
-        assert entries[0] == 0xE3
+        assert entries[0] == 0xE4
         parts += [of_segment(varints(entries[1:]))] if table else [of_transaction(varints(group)) for _, group in groups(entries)]
     for part in parts:
         for row, origin in part:

@@ -97,6 +97,8 @@ def read_journal(db):
             elif code >= 16 and code % 8 < 2:
                 for _ in range(1 + code % 8):
                     at = varint(data, at)[1]
+            elif code in (2, 3) or code >= 16 and code % 8 > 2:
+                at = varint(data, at)[1]
     return stamps
 
 

@@ -281,8 +281,14 @@ INSERT INTO counter_changes(table_name, key, change, seq, source, since) SELECT 
 --! counter_changes: column since cannot be written
 INSERT INTO counter_changes(table_name, key, change, seq, source, bucket) SELECT t, k, c, q, s, '0/1' FROM good;
 --! counter_changes: column bucket cannot be written
-INSERT INTO counter_changes(table_name, key, change, seq, source, upto) SELECT t, k, c, q, s, 9 FROM good;
---! counter_changes: column upto cannot be written
+INSERT INTO counter_changes(table_name, key, change, seq, source, upto) SELECT t, k, c, q, s, -1 FROM good;
+--! counter_changes: upto must be an INTEGER, 0 or more, not INTEGER -1
+INSERT INTO counter_changes(table_name, key, change, seq, source, own) SELECT t, k, c, q, s, 1 FROM good;
+--! counter_changes: column own cannot be written
+INSERT INTO counter_changes(table_name, key, change, seq, source, partial) SELECT t, k, c, q, s, 1 FROM good;
+--! counter_changes: column partial cannot be written
+INSERT INTO counter_changes(table_name, key, change, seq, source, mine) SELECT t, k, c, q, s, 1 FROM good;
+--! counter_changes: column mine cannot be written
 INSERT INTO counter_changes DEFAULT VALUES;
 --! counter_changes: table_name must be TEXT, not NULL
 INSERT INTO v VALUES('x', 1, 1), ('y', 1, 1);

@@ -112,37 +112,37 @@ CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1);
 UPDATE counter_replica SET format = 1009;
 INSERT INTO v VALUES('x', 1);
---! v: the file was written by a newer version: format 1009, this library knows 1003; install a newer sqlite-counter
+--! v: the file was written by a newer version: format 1009, this library knows 1004; install a newer sqlite-counter
 --@ reopen
 SELECT * FROM v;
---! v: the file was written by a newer version: format 1009, this library knows 1003; install a newer sqlite-counter
+--! v: the file was written by a newer version: format 1009, this library knows 1004; install a newer sqlite-counter
 SELECT counter_table_digest('v');
---! counter_table_digest: the file was written by a newer version: format 1009, this library knows 1003; install a newer sqlite-counter
+--! counter_table_digest: the file was written by a newer version: format 1009, this library knows 1004; install a newer sqlite-counter
 SELECT * FROM counter_digests('v', 4);
---! counter_digests: the file was written by a newer version: format 1009, this library knows 1003; install a newer sqlite-counter
+--! counter_digests: the file was written by a newer version: format 1009, this library knows 1004; install a newer sqlite-counter
 SELECT * FROM counter_floors('v');
---! counter_floors: the file was written by a newer version: format 1009, this library knows 1003; install a newer sqlite-counter
+--! counter_floors: the file was written by a newer version: format 1009, this library knows 1004; install a newer sqlite-counter
 SELECT * FROM counter_purge('v');
---! counter_purge: the file was written by a newer version: format 1009, this library knows 1003; install a newer sqlite-counter
+--! counter_purge: the file was written by a newer version: format 1009, this library knows 1004; install a newer sqlite-counter
 SELECT * FROM counter_size('v');
---! counter_size: the file was written by a newer version: format 1009, this library knows 1003; install a newer sqlite-counter
+--! counter_size: the file was written by a newer version: format 1009, this library knows 1004; install a newer sqlite-counter
 SELECT * FROM counter_ids('v');
---! counter_ids: the file was written by a newer version: format 1009, this library knows 1003; install a newer sqlite-counter
+--! counter_ids: the file was written by a newer version: format 1009, this library knows 1004; install a newer sqlite-counter
 UPDATE v SET n = 5 WHERE k = 'x';
---! v: the file was written by a newer version: format 1009, this library knows 1003; install a newer sqlite-counter
+--! v: the file was written by a newer version: format 1009, this library knows 1004; install a newer sqlite-counter
 ALTER TABLE v RENAME TO w;
---! v: the file was written by a newer version: format 1009, this library knows 1003; install a newer sqlite-counter
+--! v: the file was written by a newer version: format 1009, this library knows 1004; install a newer sqlite-counter
 DROP TABLE v;
 --! attempt to write a readonly database
 UPDATE counter_replica SET format = 1;
 SELECT * FROM v;
---! v: the file is of format 1, which was never released: this library knows format 1003
-UPDATE counter_replica SET format = 1003;
+--! v: the file is of format 1, which was never released: this library knows format 1004
+UPDATE counter_replica SET format = 1004;
 CREATE VIRTUAL TABLE empty USING counter(k TEXT PRIMARY KEY, n COUNTER);
 UPDATE counter_replica SET format = 1009;
 --@ reopen
 ALTER TABLE empty RENAME TO w;
---! empty: the file was written by a newer version: format 1009, this library knows 1003; install a newer sqlite-counter
+--! empty: the file was written by a newer version: format 1009, this library knows 1004; install a newer sqlite-counter
 DROP TABLE empty;
 --! attempt to write a readonly database
 SELECT name FROM counter_tables ORDER BY 1;
@@ -170,12 +170,12 @@ ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO phone.v VALUES('x', 1);
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
-UPDATE phone.counter_replica SET format = 1004;
+UPDATE phone.counter_replica SET format = 1005;
 SELECT * FROM counter_pull('phone');
---! counter_pull: the giving file: the file was written by a newer version: format 1004, this library knows 1003; install a newer sqlite-counter
+--! counter_pull: the giving file: the file was written by a newer version: format 1005, this library knows 1004; install a newer sqlite-counter
 SELECT * FROM counter_push('phone');
---! counter_push: the taking file: the file was written by a newer version: format 1004, this library knows 1003; install a newer sqlite-counter
-UPDATE phone.counter_replica SET format = 1003, id = x'00';
+--! counter_push: the taking file: the file was written by a newer version: format 1005, this library knows 1004; install a newer sqlite-counter
+UPDATE phone.counter_replica SET format = 1004, id = x'00';
 SELECT * FROM counter_pull('phone');
 --! counter_pull: the giving file: counter_replica is damaged: an id of 1 bytes instead of 16
 DELETE FROM phone.counter_replica;
@@ -310,7 +310,7 @@ SELECT length(counter_init());
 UPDATE counter_replica SET format = 0;
 SELECT counter_id();
 --! counter_id: counter_replica is damaged: format 0
-UPDATE counter_replica SET format = 1003, name = hex(zeroblob(200));
+UPDATE counter_replica SET format = 1004, name = hex(zeroblob(200));
 SELECT counter_id();
 --! counter_id: counter_replica is damaged: a name of more than 255 bytes
 DROP TABLE counter_replica;
@@ -329,7 +329,7 @@ CREATE TEMP TABLE kept AS SELECT * FROM counter_journal;
 DELETE FROM counter_journal;
 INSERT INTO v(v) VALUES('integrity-check');
 --! v: integrity-check: counter_journal is damaged: row 1 is stored and not in it
-INSERT INTO counter_journal VALUES(1, 2, x'e301050200048080');
+INSERT INTO counter_journal VALUES(1, 2, x'e401050200048080');
 INSERT INTO v(v) VALUES('integrity-check');
 --! v: integrity-check: counter_journal is damaged: row 1 is truncated
 INSERT INTO v(v) VALUES('optimize');
@@ -345,24 +345,24 @@ INSERT INTO v(v) VALUES('optimize');
 INSERT INTO v VALUES('x', 1);
 INSERT INTO v(v) VALUES('integrity-check');
 -- amounts for a row that is not stored
-INSERT INTO counter_journal VALUES(9000000000000000000, 2, x'e30103141002');
+INSERT INTO counter_journal VALUES(9000000000000000000, 2, x'e40103141002');
 --@ reopen
 INSERT INTO v(v) VALUES('integrity-check');
 --! v: integrity-check: counter_journal is damaged: it has amounts for rows that are not stored
 INSERT INTO v(v) VALUES('optimize');
 --! v: counter_journal is damaged: it has amounts for row 10, which does not exist
 -- of a counter that the table does not have
-UPDATE counter_journal SET entries = x'e30103021802' WHERE _seq = 9000000000000000000;
+UPDATE counter_journal SET entries = x'e40103021802' WHERE _seq = 9000000000000000000;
 --@ reopen
 SELECT * FROM v;
 --! v: counter_journal is damaged: row 9000000000000000000 names a counter that does not exist
 -- beyond the range
-UPDATE counter_journal SET entries = x'e301180210feffffffffffffffff010010feffffffffffffffff01' WHERE _seq = 9000000000000000000;
+UPDATE counter_journal SET entries = x'e401180210feffffffffffffffff010010feffffffffffffffff01' WHERE _seq = 9000000000000000000;
 --@ reopen
 SELECT * FROM v;
 --! v: counter_journal is damaged: row 9000000000000000000 has amounts out of range
 -- numbers that cannot rise any more
-UPDATE counter_journal SET entries = x'e301020200' WHERE _seq = 9000000000000000000;
+UPDATE counter_journal SET entries = x'e401020200' WHERE _seq = 9000000000000000000;
 --@ reopen
 SELECT * FROM v;
 --= x|2
@@ -379,20 +379,20 @@ UPDATE counter_journal SET _seq = 9000000000000000000 WHERE _seq = 9223372036854
 -- levels that are not in order
 DELETE FROM counter_journal WHERE _seq = 9000000000000000000;
 -- a group of no table, a length beyond the row, another mask
-INSERT INTO counter_journal VALUES(9000000000000000, 16, x'e304020200');
+INSERT INTO counter_journal VALUES(9000000000000000, 16, x'e404020200');
 INSERT INTO v(v) VALUES('integrity-check');
 --! v: integrity-check: counter_journal is damaged: row 9000000000000000 has a group of a table that does not exist
-UPDATE counter_journal SET tabs = 2, entries = x'e301030200' WHERE _seq = 9000000000000000;
+UPDATE counter_journal SET tabs = 2, entries = x'e401030200' WHERE _seq = 9000000000000000;
 --@ reopen
 SELECT * FROM v;
 --! v: counter_journal is damaged: row 9000000000000000 is truncated
-UPDATE counter_journal SET entries = x'e304020200' WHERE _seq = 9000000000000000;
+UPDATE counter_journal SET entries = x'e404020200' WHERE _seq = 9000000000000000;
 --@ reopen
 SELECT * FROM v;
 --! v: counter_journal is damaged: row 9000000000000000 has groups of other tables than it says
 DELETE FROM counter_journal WHERE _seq = 9000000000000000;
 -- levels that are not in order
-INSERT INTO counter_segments VALUES(1, 5, 1, x'e300090202'), (1, 6, 3, x'e300090202');
+INSERT INTO counter_segments VALUES(1, 5, 1, x'e40009000202'), (1, 6, 3, x'e40009000202');
 --@ reopen
 INSERT INTO v(v) VALUES('integrity-check');
 --!~ v: integrity-check: counter_segments is damaged: row 6 has a level that is not in order
@@ -413,7 +413,7 @@ INSERT INTO v(v) VALUES('integrity-check');
 -- # the-numbers-of-a-journal-begin-at-one
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1);
-INSERT INTO counter_journal VALUES(0, 2, x'e301020200');
+INSERT INTO counter_journal VALUES(0, 2, x'e401020200');
 --@ reopen
 INSERT INTO v(v) VALUES('integrity-check');
 --! v: integrity-check: counter_journal is damaged: row 0 has a number that does not rise
@@ -607,12 +607,12 @@ CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
 SELECT counter_track('t', 'n');
 --= 0
 INSERT INTO t VALUES('x', 1);
-UPDATE counter_replica SET format = 1004;
+UPDATE counter_replica SET format = 1005;
 SELECT counter_untrack('t');
---! counter_untrack: the file was written by a newer version: format 1004, this library knows 1003; install a newer sqlite-counter
+--! counter_untrack: the file was written by a newer version: format 1005, this library knows 1004; install a newer sqlite-counter
 SELECT counter_untrack('t', 'n');
---! counter_untrack: the file was written by a newer version: format 1004, this library knows 1003; install a newer sqlite-counter
-UPDATE counter_replica SET format = 1003;
+--! counter_untrack: the file was written by a newer version: format 1005, this library knows 1004; install a newer sqlite-counter
+UPDATE counter_replica SET format = 1004;
 SELECT counter_untrack('t');
 --= 1
 
@@ -633,7 +633,7 @@ INSERT INTO v VALUES('x', 1), ('y', 1);
 INSERT INTO v(v) VALUES('optimize');
 -- the last of eight has the number 103, too
 WITH RECURSIVE c(i) AS (VALUES(101) UNION ALL SELECT i + 1 FROM c WHERE i < 108)
-INSERT INTO counter_segments SELECT 1, i, 1, CASE i WHEN 108 THEN x'e3000902050904' ELSE x'e3000902' END FROM c;
+INSERT INTO counter_segments SELECT 1, i, 1, CASE i WHEN 108 THEN x'e40009000205090004' ELSE x'e400090002' END FROM c;
 --@ reopen
 INSERT INTO v(v) VALUES('optimize');
 --! v: counter_segments is damaged: row 107 has a number that does not rise

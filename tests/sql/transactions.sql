@@ -72,7 +72,7 @@ CREATE TABLE log(k);
 INSERT INTO v VALUES('x', 1), ('y', 1);
 -- what another process has counted, 10 in each row, and has not folded
 --@ connection other
-INSERT INTO counter_journal SELECT max(_seq) + 1, 2, x'e30106021014021014' FROM counter_journal;
+INSERT INTO counter_journal SELECT max(_seq) + 1, 2, x'e40106021014021014' FROM counter_journal;
 --@ connection main
 SELECT * FROM v;
 --= x|11
