@@ -213,6 +213,10 @@ typedef struct ctr_file {
     int64_t passed;                  /* of what is older, no table could be carried over */
     bool reads_entries;              /* CTR_FILE_JOURNAL has read some: they are not hidden */
 
+    /* The data version that is on disk, as a source of others: merge/source.c. */
+    bool synced;
+    unsigned synced_version;
+
     unsigned data_version; /* of the file, while the identity is checked */
 
     /* `identity` is that of the file at a data version. */

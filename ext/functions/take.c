@@ -1,11 +1,12 @@
 /* functions/take.c - takes changes that came as lines of JSON: docs/batches.md.
  *
  *     SELECT counter_take(lines [, scope [, source]])
- *     SELECT counter_receive(digest, lines)
+ *     SELECT counter_receive(digest, lines [, by])
  *
  * All lines are merged, or none. The answer is
  * {"changes":12,"skipped":0,"marks":{"...":9},"warnings":[...]}. Lines of another `source` are
- * refused. A server receives: what may come with a token is that of functions/sender.c. */
+ * refused. A server receives: what may come with a token is that of functions/sender.c. Its answer
+ * has the mark of the source `by`, too, whether lines of that came or not. */
 #include "functions/functions.h"
 
 #include <string.h>
@@ -25,6 +26,7 @@ typedef struct lines_taker {
     const char *only;      /* borrowed: the source of all lines; NULL: any */
     sqlite3_value *scope;  /* borrowed; NULL: everything is taken */
     ctr_sender *sender;    /* borrowed; NULL: whoever runs this file gives them */
+    const char *by;        /* borrowed: a source whose mark is wanted; NULL: there is none */
     sqlite3_stmt *take;    /* owned */
     ctr_packed bytes;      /* owned: room for what hexadecimal digits say */
     taken_source *sources; /* owned: n ways, of n_names sources */
@@ -35,8 +37,7 @@ typedef struct lines_taker {
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-/* Returns the text that a member says, in the arena; NULL, with an error, if it is none. */
-static const char *member_text(ctr_conn *conn, const char *name, ctr_span value)
+const char *ctr_member_text(ctr_conn *conn, const char *name, ctr_span value)
 {
     if (ctr_rc(conn) != SQLITE_OK) return NULL;
     bool is = value.text && ctr_json_type_of(value) == CTR_JSON_TEXT;
@@ -53,7 +54,7 @@ static const char *member_text(ctr_conn *conn, const char *name, ctr_span value)
     return kept;
 }
 
-static int64_t member_number(ctr_conn *conn, const char *name, ctr_span value, int64_t least)
+int64_t ctr_member_number(ctr_conn *conn, const char *name, ctr_span value, int64_t least)
 {
     int64_t n = 0;
     if (ctr_rc(conn) != SQLITE_OK) return 0;
@@ -65,9 +66,7 @@ static int64_t member_number(ctr_conn *conn, const char *name, ctr_span value, i
     return 0;
 }
 
-/* Finds the members by their names, and passes over others; one that is there twice is refused. */
-static void find_members(ctr_conn *conn, ctr_span object, const char *const *names,
-                         ctr_span *values)
+void ctr_members_find(ctr_conn *conn, ctr_span object, const char *const *names, ctr_span *values)
 {
     size_t at = 0;
     ctr_span name, value;
@@ -114,14 +113,15 @@ static void take_one_change(lines_taker *to, const char *source, ctr_span object
         ctr_problem_set(conn, SQLITE_ERROR, "it must be an object");
         return;
     }
-    find_members(conn, object, KNOWN, members);
+    ctr_members_find(conn, object, KNOWN, members);
     to->bytes.size = 0;
-    const char *table = member_text(conn, "table", members[TABLE]);
+    const char *table = ctr_member_text(conn, "table", members[TABLE]);
     bool has_columns = members[COLUMNS].text && ctr_json_type_of(members[COLUMNS]) != CTR_JSON_NULL;
-    const char *columns = has_columns ? member_text(conn, "key_columns", members[COLUMNS]) : NULL;
+    const char *columns =
+        has_columns ? ctr_member_text(conn, "key_columns", members[COLUMNS]) : NULL;
     size_t key = member_bytes(to, "packed", members[PACKED]);
     size_t change = member_bytes(to, "change", members[CHANGE]);
-    int64_t seq = member_number(conn, "seq", members[SEQ], 0);
+    int64_t seq = ctr_member_number(conn, "seq", members[SEQ], 0);
     count_came(to);
     const uint8_t *packed = to->bytes.bytes;
     ctr_span rest = {(const char *)packed + key, change};
@@ -193,16 +193,16 @@ static void take_line(lines_taker *to, ctr_span line)
         ctr_problem_set(conn, SQLITE_ERROR, "it %s", wrong ? wrong : "must be an object of JSON");
         return;
     }
-    find_members(conn, whole, KNOWN, members);
-    int64_t format = member_number(conn, "format", members[FORMAT], 1);
+    ctr_members_find(conn, whole, KNOWN, members);
+    int64_t format = ctr_member_number(conn, "format", members[FORMAT], 1);
     if (format > CTR_LINES_FORMAT)
         ctr_problem_set(conn, SQLITE_ERROR,
                         "it has the format %lld, and this version reads %d: install a newer "
                         "sqlite-counter",
                         (long long)format, CTR_LINES_FORMAT);
-    const char *source = member_text(conn, "source", members[SOURCE]);
-    int64_t since = member_number(conn, "since", members[SINCE], 0);
-    int64_t upto = member_number(conn, "upto", members[UPTO], since);
+    const char *source = ctr_member_text(conn, "source", members[SOURCE]);
+    int64_t since = ctr_member_number(conn, "since", members[SINCE], 0);
+    int64_t upto = ctr_member_number(conn, "upto", members[UPTO], since);
     const ctr_span changes = members[CHANGES];
     if (ctr_rc(conn) == SQLITE_OK && (!changes.text || ctr_json_type_of(changes) != CTR_JSON_ARRAY))
         ctr_problem_set(conn, SQLITE_ERROR, "the member changes must be an array");
@@ -275,19 +275,43 @@ static void raise_marks(lines_taker *to)
     }
 }
 
-/* `digest` is that of the token with which the lines came, or NULL. */
+/* Adds a source of which no line came, or several did; its mark is the last that the answer has. */
+static void note_mark_of(lines_taker *to, const char *name)
+{
+    ctr_marks_source named;
+    if (!name || ctr_rc(to->conn) != SQLITE_OK) return;
+    taken_source *sources =
+        ctr_array_room(to->conn, to->sources, &to->room, to->n + 1, sizeof *sources);
+    if (!sources) return;
+    to->sources = sources;
+    sources[to->n] = (taken_source){.name = ctr_text_copy(to->conn, name)};
+    if (ctr_marks_source_of(name, strlen(name), &named))
+        sources[to->n].mark = ctr_marks_of_feed(to->conn, &named);
+    else
+        ctr_problem_set(to->conn, SQLITE_ERROR, "by must be the name of a file, not %Q", name);
+    if (sources[to->n].name) to->n++;
+}
+
+/* `digest` is that of the token with which the lines came, or NULL. Without lines a server writes
+ * nothing. */
 static void take_in_session(lines_taker *to, const char *digest, const char *text, size_t size)
 {
     ctr_conn *conn = to->conn;
     ctr_session session = {0};
     const int64_t refused = conn->stats.refused;
     sqlite3_int64 inserted = sqlite3_last_insert_rowid(conn->db);
+    if (digest && has_nothing(text, text + size)) {
+        ctr_sender_find(to->sender, conn, digest);
+        note_mark_of(to, to->by);
+        return;
+    }
     if (ctr_session_begin(&session, conn, true) == SQLITE_OK) {
         ctr_session_lock(&session, "main");
         if (!digest || ctr_sender_open(to->sender, conn, digest) == SQLITE_OK)
             take_lines(to, text, size);
         ctr_exchange_show_apart(conn);
         raise_marks(to);
+        note_mark_of(to, to->by);
     }
     ctr_session_end(&session);
     to->refused = conn->stats.refused - refused;
@@ -397,11 +421,12 @@ static void fn_take(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 static void fn_receive(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     static const char RECEIVE[] = "counter_receive";
-    (void)argc;
     ctr_sender sender = {.conn = sqlite3_user_data(ctx)};
     lines_taker to = {.conn = sender.conn, .sender = &sender};
     const char *digest = ctr_arg_text(ctx, RECEIVE, "the digest of the token", argv[0]);
-    if (digest) take_value(ctx, RECEIVE, &to, digest, argv[1]);
+    bool has_by = argc > 2 && sqlite3_value_type(argv[2]) != SQLITE_NULL;
+    if (digest && has_by) to.by = ctr_arg_text(ctx, RECEIVE, "by", argv[2]);
+    if (digest && (to.by || !has_by)) take_value(ctx, RECEIVE, &to, digest, argv[1]);
     ctr_sender_close(&sender);
 }
 
@@ -409,7 +434,7 @@ int ctr_take_register(sqlite3 *db, ctr_conn *conn)
 {
     static const ctr_function FUNCTIONS[] = {
         {"counter_take", 1, 3, CTR_ADMIN, fn_take},
-        {"counter_receive", 2, 2, CTR_ADMIN, fn_receive},
+        {"counter_receive", 2, 3, CTR_ADMIN, fn_receive},
     };
     return ctr_shared_functions(db, conn, FUNCTIONS, sizeof FUNCTIONS / sizeof *FUNCTIONS);
 }
