@@ -4,12 +4,35 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections import deque
-from typing import Any, Deque, NamedTuple, Tuple
+from contextlib import contextmanager
+from typing import Any, Deque, Iterator, NamedTuple, Tuple
 
 from .database import ask, in_transaction, is_database_error
 
 SECONDS = 10  # to wait for others
 KEPT = 16     # connections that wait for a request
+
+# A connection that cannot write reads its changes itself, without another one.
+READS, WRITES = "PRAGMA query_only = ON", "PRAGMA query_only = OFF"
+
+
+@contextmanager
+def writing(connection: Any) -> Iterator[None]:
+    ask(connection, WRITES)
+    try:
+        yield
+    finally:
+        ask(connection, READS)
+
+
+@contextmanager
+def snapshot(connection: Any) -> Iterator[None]:
+    ask(connection, "BEGIN")
+    try:
+        yield
+    finally:
+        if in_transaction(connection):  # some errors end it by themselves
+            ask(connection, "ROLLBACK")
 
 
 class Lent(NamedTuple):
@@ -32,6 +55,7 @@ class Pool:
         try:
             load(connection)
             self.use_wal(connection)
+            ask(connection, READS)
         except BaseException:
             connection.close()
             raise
@@ -60,8 +84,8 @@ class Pool:
                 return lent
             lent.connection.close()
 
-    def give_back(self, lent: Lent, is_usable: bool = True) -> None:
-        if is_usable and not in_transaction(lent.connection) and len(self.waiting) < KEPT:
+    def give_back(self, lent: Lent) -> None:
+        if not in_transaction(lent.connection) and len(self.waiting) < KEPT:
             self.waiting.append(lent)
         else:
             lent.connection.close()
