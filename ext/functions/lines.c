@@ -244,6 +244,20 @@ static int lines_problem(lines_cursor *cursor, ctr_problem *problem)
     return ctr_arg_table_problem(cursor->base.pVtab, "counter_lines", problem);
 }
 
+/* Steps to the first change from cursor->upto on. */
+static void find_rows(lines_cursor *cursor, int64_t own, sqlite3_value *scope)
+{
+    ctr_run run = ctr_run_on(conn_of_lines(cursor), "main", NULL);
+    cursor->rows =
+        ctr_run_prepare(&run, scope ? CTR_SQL_LINES_CHANGES_IN_SCOPE : CTR_SQL_LINES_CHANGES);
+    ctr_run_bind_int(&run, cursor->rows, ":since", cursor->upto);
+    ctr_run_bind_int(&run, cursor->rows, ":own", own);
+    if (scope) ctr_run_bind_value(&run, cursor->rows, ":scope", scope);
+    if (ctr_run_row(&run, cursor->rows)) return;
+    sqlite3_finalize(cursor->rows);
+    cursor->rows = NULL;
+}
+
 static int lines_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_text, int argc,
                         sqlite3_value **argv)
 {
@@ -268,15 +282,8 @@ static int lines_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_te
     cursor->upto = since;
     cursor->end = ctr_rc(conn) == SQLITE_OK ? ctr_feed_end(conn) : 0;
     if (since > cursor->end) cursor->upto = 0; /* a mark of what was there once: all is new */
-    ctr_run run = ctr_run_on(conn, "main", NULL);
-    cursor->rows =
-        ctr_run_prepare(&run, scope ? CTR_SQL_LINES_CHANGES_IN_SCOPE : CTR_SQL_LINES_CHANGES);
-    ctr_run_bind_int(&run, cursor->rows, ":since", cursor->upto);
-    ctr_run_bind_int(&run, cursor->rows, ":own", own);
-    if (scope) ctr_run_bind_value(&run, cursor->rows, ":scope", scope);
-    bool any = ctr_run_row(&run, cursor->rows);
-    if (!any) sqlite3_finalize(cursor->rows);
-    if (!any) cursor->rows = NULL;
+    if (since != cursor->end) find_rows(cursor, own, scope); /* none lies at the end */
+    bool any = cursor->rows != NULL;
     make_line(cursor);
     if (!any) make_empty_line(cursor, own != 0, scope);
     return lines_problem(cursor, &problem);

@@ -44,6 +44,11 @@ class SynchronousConnection {
     return this.db.inTransaction ?? this.db.isTransaction ?? false;
   }
 
+  // Whether no statement of the program gets between those of a generator.
+  isAlone() {
+    return true;
+  }
+
   runNow(steps) {
     try {
       let step = steps.next();
@@ -116,6 +121,10 @@ class AsynchronousConnection {
 
   isInTransaction() {
     return this.isNested;
+  }
+
+  isAlone() {
+    return this.isOwned;
   }
 
   async runNow(steps) {
