@@ -116,6 +116,108 @@ def test_a_connection_that_breaks_off_anywhere_loses_and_doubles_nothing(served,
         assert one.content() == model.content()
 
 
+class Restores:
+    """Devices that count and sync, whose connections break off; files are copied, forked, and go back to backups of theirs."""
+
+    def __init__(self, served, shop, chance):
+        self.served, self.shop, self.chance, self.model = served, shop, chance, Model()
+        self.proxy, self.shops, self.backups = Cutter(served.url, chance), [shop(i) for i in range(3)], {}
+
+    def sync(self, one):
+        self.proxy.cuts = self.chance.random() < 0.3
+        try:
+            self.served.sync(one, url=self.proxy.url)
+        except self.served.counter.SyncError as error:
+            assert str(error).startswith(f"{self.proxy.url}: ") and self.proxy.cuts, error
+
+    def back_up(self, one):
+        self.backups[one] = sqlite3.connect(":memory:")
+        one.db.backup(self.backups[one])
+
+    def restore(self, one):
+        """Whoever restores the served file gives out the tokens again that are newer."""
+        tokens = one("SELECT * FROM counter_http_tokens") if one is self.served.shop else []
+        self.backups[one].backup(one.db)
+        for token in tokens:
+            one("INSERT OR IGNORE INTO counter_http_tokens VALUES (?, ?)", *token)
+
+    def step(self):
+        one, what = self.chance.choice(self.shops), self.chance.random()
+        if what < 0.45:
+            self.model.step(one, self.chance)
+        elif what < 0.9:
+            self.sync(one)
+        elif what < 0.93:
+            one("SELECT counter_fork()")
+        elif what < 0.96 and len(self.shops) < 6:
+            one("VACUUM INTO ?", path := f"{one.path}.{len(self.shops)}.db")
+            self.shops.append(self.shop(None, path))
+
+    def end(self):
+        self.proxy.cuts = False
+        for one in 3 * self.shops:
+            self.served.sync(one, url=self.proxy.url)
+        for one in [self.served.shop, *self.shops]:
+            assert one.content() == self.model.content()
+        assert all(self.served.sync(one, url=self.proxy.url).gave == 0 for one in self.shops)
+        self.proxy.close()
+
+
+def test_a_server_that_goes_back_to_a_backup_gets_again_what_it_has_lost(served, counter, shop, chance):
+    world = Restores(served, shop, chance)
+    served.token("first"), world.back_up(served.shop)
+    for _ in range(EXAMPLES):
+        if chance.random() < 0.1:
+            chance.choice([world.back_up, world.restore])(served.shop)
+        world.step()
+    world.end()
+
+
+def test_a_device_that_goes_back_to_a_backup_loses_nothing_that_the_server_has(served, counter, shop, chance):
+    """Whether the restore is noticed or not: a device may count only after it has heard from the server."""
+    world = Restores(served, shop, chance)
+    for _ in range(EXAMPLES):
+        one = chance.choice(world.shops)
+        if chance.random() < 0.05:
+            world.back_up(one)
+        elif chance.random() < 0.1 and one in world.backups:
+            served.sync(one)
+            world.restore(one)
+            served.sync(one)
+        world.step()
+    world.end()
+
+
+def test_a_sync_is_one_request_after_the_first(served, counter, shop, modules):
+    one, asked = shop("one"), []
+    with serving(lambda environ, start: asked.append(environ["QUERY_STRING"]) or modules[1].Application(served.shop.path)(environ, start)) as url:
+        for n in 2, 1, 1:
+            one.count("tea")
+            served.shop.count("jam")
+            served.sync(one, url=url)
+            assert len(asked) == n and one.content() == served.shop.content()
+            asked.clear()
+        served.sync(one, url=url)
+        assert len(asked) == 1 and f"&mine={counter.mark(served.shop.db, f'{one.id()} own')}&" in asked[0]
+
+
+def test_what_is_remembered_of_a_server_is_that_of_the_file_at_a_url(served, counter, shop, modules):
+    """Another file is served at the URL, then the first one again."""
+    one, files = shop("one"), [served.shop, shop("another")]
+    applications = [modules[1].Application(each.path) for each in files]
+    for each in files:
+        each.count(each.path)
+    which = [0]
+    tokens = [served.token("one"), counter.add_token(files[1].db, "one")]
+    with serving(lambda environ, start: applications[which[0]](environ, start)) as url:
+        for i in 0, 1, 0, 1:
+            which[0] = i
+            one.count("tea")
+            counter.sync_http(one.db, url, tokens[i])
+            assert files[i].content()[0]["tea"] == one.content()[0]["tea"]
+    assert set(one.content()[0]) == {"tea", files[0].path, files[1].path}
+
+
 def test_what_was_pulled_is_uploaded_and_what_came_in_batches_is_not(served, counter, shop, tmp_path):
     """A laptop uploads for the phone that it pulls. It does not carry from a folder to a server: both have everything from
     whoever counted it."""
