@@ -160,7 +160,9 @@ typedef enum ctr_file_sql {
     CTR_FILE_APART_ADD,
     CTR_FILE_APART_REMOVE,
     CTR_FILE_APART_COUNT,
-    CTR_FILE_HOME, /* for which schema the places of cells hold */
+    CTR_FILE_HOME,   /* for which schema the places of cells hold */
+    CTR_FILE_MASKS,  /* of the journal: merge/source.c */
+    CTR_FILE_NEWEST, /* numbers of a table */
     CTR_FILE_STATEMENTS
 } ctr_file_sql;
 
@@ -216,6 +218,11 @@ typedef struct ctr_file {
     /* The data version that is on disk, as a source of others: merge/source.c. */
     bool synced;
     unsigned synced_version;
+
+    /* Where all changes end, and the data version for which that is known: functions/lines.c. */
+    bool ends;
+    unsigned ends_version;
+    int64_t end;
 
     unsigned data_version; /* of the file, while the identity is checked */
 

@@ -244,8 +244,37 @@ static int lines_problem(lines_cursor *cursor, ctr_problem *problem)
     return ctr_arg_table_problem(cursor->base.pVtab, "counter_lines", problem);
 }
 
-/* Steps to the first change from cursor->upto on. */
-static void find_rows(lines_cursor *cursor, int64_t own, sqlite3_value *scope)
+/* ---- where all changes end ------------------------------------------------------------------- */
+
+/* Returns the file if the connection reads its changes itself, in a snapshot: else NULL. */
+static ctr_file *reads_itself(ctr_conn *conn)
+{
+    ctr_run run = ctr_run_on(conn, "main", NULL);
+    if (ctr_run_transaction(conn->db, "main") != CTR_TXN_READ ||
+        ctr_run_number(&run, CTR_SQL_SYNC_QUERY_ONLY) == 0)
+        return NULL;
+    return ctr_file_of(conn, "main");
+}
+
+/* Returns whether it is known that no change follows: a server is asked for that most of all. */
+static bool is_end(ctr_conn *conn, int64_t since)
+{
+    const ctr_file *file = reads_itself(conn);
+    return file && file->ends && file->end == since &&
+           file->ends_version == ctr_run_data_version(conn->db, "main");
+}
+
+static void note_end(ctr_conn *conn, int64_t end)
+{
+    ctr_file *file = ctr_rc(conn) == SQLITE_OK ? reads_itself(conn) : NULL;
+    if (!file) return;
+    file->ends = true;
+    file->ends_version = ctr_run_data_version(conn->db, "main");
+    file->end = end;
+}
+
+/* Steps to the first change from `since` on. */
+static bool step_to_rows(lines_cursor *cursor, int64_t own, sqlite3_value *scope)
 {
     ctr_run run = ctr_run_on(conn_of_lines(cursor), "main", NULL);
     cursor->rows =
@@ -253,9 +282,22 @@ static void find_rows(lines_cursor *cursor, int64_t own, sqlite3_value *scope)
     ctr_run_bind_int(&run, cursor->rows, ":since", cursor->upto);
     ctr_run_bind_int(&run, cursor->rows, ":own", own);
     if (scope) ctr_run_bind_value(&run, cursor->rows, ":scope", scope);
-    if (ctr_run_row(&run, cursor->rows)) return;
+    if (ctr_run_row(&run, cursor->rows)) return true;
     sqlite3_finalize(cursor->rows);
     cursor->rows = NULL;
+    return false;
+}
+
+/* The same; from 0 if `since` lies beyond the end, for it is a mark of what was there once. */
+static void find_rows(lines_cursor *cursor, int64_t since, int64_t own, sqlite3_value *scope)
+{
+    ctr_conn *conn = conn_of_lines(cursor);
+    bool any = step_to_rows(cursor, own, scope);
+    cursor->end = any ? sqlite3_column_int64(cursor->rows, OF_UPTO) : ctr_feed_end(conn);
+    note_end(conn, cursor->end);
+    if (any || since <= cursor->end || ctr_rc(conn) != SQLITE_OK) return;
+    cursor->upto = 0;
+    step_to_rows(cursor, own, scope);
 }
 
 static int lines_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_text, int argc,
@@ -269,7 +311,7 @@ static int lines_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_te
     ctr_problem_begin(conn, &problem);
     int64_t since = 0, own = 0;
     end_lines(cursor);
-    cursor->row = 0;
+    cursor->row = cursor->end = 0;
     if (!(plan & 1))
         ctr_problem_set(conn, SQLITE_ERROR,
                         "one argument is needed, the number to begin at: 0, or that of "
@@ -280,9 +322,7 @@ static int lines_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_te
     sqlite3_value *scope = plan & 4 ? argv[(plan & 2) ? 2 : 1] : NULL;
     if (scope && sqlite3_value_type(scope) == SQLITE_NULL) scope = NULL;
     cursor->upto = since;
-    cursor->end = ctr_rc(conn) == SQLITE_OK ? ctr_feed_end(conn) : 0;
-    if (since > cursor->end) cursor->upto = 0; /* a mark of what was there once: all is new */
-    if (since != cursor->end) find_rows(cursor, own, scope); /* none lies at the end */
+    if (ctr_rc(conn) == SQLITE_OK && !is_end(conn, since)) find_rows(cursor, since, own, scope);
     bool any = cursor->rows != NULL;
     make_line(cursor);
     if (!any) make_empty_line(cursor, own != 0, scope);

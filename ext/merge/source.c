@@ -363,20 +363,20 @@ static void read_last_numbers(const ctr_source *source, int64_t last[CTR_GROUP_B
 {
     ctr_run run = ctr_run_on(source->conn, source->schema, NULL);
     memset(last, 0, CTR_GROUP_BITS * sizeof *last);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_JOURNAL_MASKS);
+    sqlite3_stmt *row = ctr_file_take(source->file, CTR_FILE_MASKS);
     while (ctr_run_row(&run, row)) {
         int64_t number = take_last_number(row, 0), tabs = sqlite3_column_int64(row, 1);
         for (int i = 0; i < CTR_GROUP_BITS; i++)
             if (tabs >> i & 1) last[i] = number;
     }
-    sqlite3_finalize(row);
+    ctr_file_give_back(source->file, CTR_FILE_MASKS, row);
 }
 
 static void look_up_newest(const ctr_source *source, const char *table, const int64_t *last,
                            ctr_newest *newest)
 {
     ctr_run run = ctr_run_on(source->conn, source->schema, table);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_NEWEST);
+    sqlite3_stmt *row = ctr_file_take(source->file, CTR_FILE_NEWEST);
     ctr_run_bind_text(&run, row, ":name", table);
     if (ctr_run_row(&run, row)) {
         int64_t number = sqlite3_column_int64(row, 1);
@@ -385,7 +385,7 @@ static void look_up_newest(const ctr_source *source, const char *table, const in
         int64_t in_journal = number > 0 ? last[number % CTR_GROUP_BITS] : 0;
         if (in_journal > newest->last) newest->last = in_journal;
     }
-    sqlite3_finalize(row);
+    ctr_file_give_back(source->file, CTR_FILE_NEWEST, row);
 }
 
 int ctr_source_look(const ctr_source *source, const char *table, ctr_newest *newest)

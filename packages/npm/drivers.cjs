@@ -44,11 +44,6 @@ class SynchronousConnection {
     return this.db.inTransaction ?? this.db.isTransaction ?? false;
   }
 
-  // Whether no statement of the program gets between those of a generator.
-  isAlone() {
-    return true;
-  }
-
   runNow(steps) {
     try {
       let step = steps.next();
@@ -121,10 +116,6 @@ class AsynchronousConnection {
 
   isInTransaction() {
     return this.isNested;
-  }
-
-  isAlone() {
-    return this.isOwned;
   }
 
   async runNow(steps) {

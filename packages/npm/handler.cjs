@@ -142,37 +142,39 @@ function numberOf(parameters, name) {
   return BigInt(text);
 }
 
-// Lines for a device that has `since` of `of`; in one snapshot, which ends before they are sent. A connection that writes nothing reads
-// its changes itself, without another one.
+// Lines for a device that has `since` of `of`; in one snapshot, which ends before they are sent.
 function* give(connection, { since, of, scope }) {
-  const [begin, end] = connection.isInTransaction() ? ["", ""] : ["BEGIN;", "COMMIT;"];
-  const isAlone = connection.isAlone();
-  yield connection.exec(isAlone ? `PRAGMA query_only = ON; ${begin}` : begin);
+  const [begin, end] = connection.isInTransaction() ? ["", ""] : ["BEGIN", "COMMIT"];
+  yield connection.exec(begin);
   try {
     const source = yield* readSource(connection, { own: false, scope });
     const query = { since: of === source ? since : 0n, own: false, scope };
     const { lines, isLast } = since === null ? { lines: [], isLast: true } : yield* readWindow(connection, query);
     return { source, more: !isLast, lines };
   } finally {
-    yield connection.exec(isAlone ? `${end} PRAGMA query_only = OFF` : end);
+    yield connection.exec(end);
   }
 }
 
-// All of an answer is made before any of it is sent.
-function* answer(connection, token, body, parameters, asked) {
+function* receive(connection, token, body, by) {
   if ((yield* deviceOf(connection, token)) === undefined) throw unauthorized(); // it was removed meanwhile
-  const [{ answer: received }] = yield connection.all(RECEIVE, token, body, parameters.get("by"));
-  const { source, more, lines } = yield* give(connection, asked);
+  return (yield connection.all(RECEIVE, token, body, by))[0].answer;
+}
+
+// All of an answer is made before any of it is sent.
+async function answer({ writes, reads }, token, body, parameters, asked) {
+  const received = await (body.length > 0 ? writes : reads).run(receive, token, body, parameters.get("by"));
+  const { source, more, lines } = await reads.run(give, asked);
   const head = `{"format":${FORMAT},"source":${JSON.stringify(source)},"more":${more},${received.slice(1)}`;
   return [head, ...lines].map((line) => `${line}\n`);
 }
 
-async function serveRequest(connection, request, response, parameters, maxBody) {
-  const token = await authorize(connection, request);
+async function serveRequest(file, request, response, parameters, maxBody) {
+  const token = await authorize(file.reads, request);
   const asked = { since: numberOf(parameters, "since"), of: parameters.get("of"), scope: parameters.get("scope") };
   numberOf(parameters, "mine");
   const body = await readBody(request, maxBody);
-  const texts = await connection.run(answer, token, body, parameters, asked).catch((error) => {
+  const texts = await answer(file, token, body, parameters, asked).catch((error) => {
     throw bad(error);
   });
   send(request, response, texts);
@@ -192,9 +194,18 @@ async function authorize(connection, request) {
 // Express cuts off the path at which the handler was put.
 const urlOf = (request) => new URL((request.originalUrl ?? request.url).replace(/^\/+/, "/"), "http://localhost");
 
+// A connection that cannot write reads its changes itself, without another one for each request.
+async function openBoth(db) {
+  const writes = await connect(db);
+  if (typeof db !== "string") return { writes, reads: writes };
+  const reads = await connect(db);
+  reads.exec("PRAGMA query_only = ON");
+  return { writes, reads };
+}
+
 function handler(db, { maxBody = MAX_BODY, prefix = "/sync" } = {}) {
   if (typeof db === "string") checkFile(db);
-  const opened = connect(db);
+  const opened = openBoth(db);
   opened.catch(() => {}); // each request is told
   const base = prefix.replace(/\/+$/, "");
 
@@ -209,7 +220,9 @@ function handler(db, { maxBody = MAX_BODY, prefix = "/sync" } = {}) {
   };
   const handle = (request, response, next) =>
     serve(request, response, next).catch((error) => refuse(request, response, refusalOf(error)));
-  handle.close = async () => (await opened).close();
+  handle.close = async () => {
+    for (const connection of new Set(Object.values(await opened))) await connection.close();
+  };
   return handle;
 }
 

@@ -16,9 +16,9 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, Any, Callable, Dict, Iterable, Iterator, Optional, Tuple
 from urllib.parse import parse_qsl
 
-from .batches import need_tables, read_lines, source_of
+from .batches import need_tables, read_lines
 from .database import LARGEST, TOO_BIG, SyncError, ask, is_busy, is_refusal
-from .pool import Pool, snapshot, writing
+from .pool import Lent, Pool, snapshot
 from .reading import PART, TooLarge, Unreadable, body_of
 from .tokens import digest_of, is_known
 
@@ -41,8 +41,8 @@ def json_of(**members: Any) -> bytes:
 class Request:
     """What is asked for, once its token is known."""
 
-    def __init__(self, connection: Any, environ: Dict[str, Any], max_body: int) -> None:
-        self.connection, self.environ, self.max_body = connection, environ, max_body
+    def __init__(self, lent: Lent, environ: Dict[str, Any], max_body: int) -> None:
+        self.lent, self.environ, self.max_body = lent, environ, max_body
         try:
             pairs = parse_qsl(environ.get("QUERY_STRING", ""), keep_blank_values=True, errors="strict", max_num_fields=16)
         except ValueError:
@@ -54,7 +54,7 @@ class Request:
         """It is looked up by its digest, so how long that takes tells nothing of the tokens that there are."""
         kind, _, token = self.environ.get("HTTP_AUTHORIZATION", "").partition(" ")
         digest = digest_of(token.strip())
-        if kind.lower() != "bearer" or not is_known(self.connection, digest):
+        if kind.lower() != "bearer" or not is_known(self.lent.reads, digest):
             raise Refused("401 Unauthorized", "this server does not know the token: ask whoever runs it for one",
                           ("WWW-Authenticate", "Bearer"))
         return digest
@@ -78,11 +78,11 @@ class Request:
         the file."""
         since, _ = self.number("since"), self.number("mine")
         body = self.body()
-        need_tables(self.connection)
-        with writing(self.connection):
-            [(received,)] = ask(self.connection, "SELECT counter_receive(?, ?, ?)", self.digest, body, self.given.get("by"))
-        with snapshot(self.connection):
-            source = source_of(self.connection, scope=self.given.get("scope"))
+        need_tables(self.lent.reads)
+        takes = self.lent.writes if body else self.lent.reads
+        [(received,)] = ask(takes, "SELECT counter_receive(?, ?, ?)", self.digest, body, self.given.get("by"))
+        with snapshot(self.lent.reads):
+            [(source,)] = ask(self.lent.reads, "SELECT counter_source(0, ?)", self.given.get("scope"))
             more, lines = self.lines(source, since) if since is not None else (False, BytesIO())
         head = json_of(format=1, source=source, more=more)
         return chain([head[:-2] + b"," + received[1:].encode() + b"\n"], iter(lambda: lines.read(PART), b""))
@@ -92,7 +92,7 @@ class Request:
         that lies beyond them, of a file that was here before: then all come at once."""
         lines: IO[bytes] = SpooledTemporaryFile(ENOUGH_BYTES)  # type: ignore[assignment]
         begin = since if self.given.get("of") == source else 0
-        with closing(read_lines(self.connection, begin, scope=self.given.get("scope"), least=0)) as given:
+        with closing(read_lines(self.lent.reads, begin, scope=self.given.get("scope"), least=0)) as given:
             for line in given:
                 lines.write(line.text.encode() + b"\n")
                 if lines.tell() >= ENOUGH_BYTES and line.upto > line.since >= begin:
@@ -136,10 +136,10 @@ class Application:
         if environ["REQUEST_METHOD"] != "POST":
             raise Refused("405 Method Not Allowed", f"{environ['REQUEST_METHOD']} is not for this URL", ("Allow", "POST"))
 
-    def answer(self, connection: Any, environ: Dict[str, Any]) -> Iterator[bytes]:
+    def answer(self, lent: Lent, environ: Dict[str, Any]) -> Iterator[bytes]:
         """What the file refuses is said to the client; other errors are not his business, and the server logs them."""
         try:
-            return Request(connection, environ, self.max_body).answer()
+            return Request(lent, environ, self.max_body).answer()
         except Exception as error:
             if is_busy(error):
                 raise Refused("503 Service Unavailable", "the file is locked: try again", ("Retry-After", "1")) from error
@@ -156,7 +156,7 @@ class Application:
         except FileNotFoundError as error:
             raise Refused("503 Service Unavailable", "the file is not there: try again", ("Retry-After", "1")) from error
         try:
-            return self.answer(lent.connection, environ)
+            return self.answer(lent, environ)
         finally:
             self.pool.give_back(lent)
 
