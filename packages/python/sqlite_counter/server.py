@@ -78,9 +78,12 @@ class Request:
         the file."""
         since, _ = self.number("since"), self.number("mine")
         body = self.body()
-        need_tables(self.lent.reads)
         takes = self.lent.writes if body else self.lent.reads
-        [(received,)] = ask(takes, "SELECT counter_receive(?, ?, ?)", self.digest, body, self.given.get("by"))
+        try:
+            [(received,)] = ask(takes, "SELECT counter_receive(?, ?, ?)", self.digest, body, self.given.get("by"))
+        except Exception:
+            need_tables(self.lent.reads)
+            raise
         with snapshot(self.lent.reads):
             [(source,)] = ask(self.lent.reads, "SELECT counter_source(0, ?)", self.given.get("scope"))
             more, lines = self.lines(source, since) if since is not None else (False, BytesIO())
