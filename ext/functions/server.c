@@ -1,4 +1,4 @@
-/* functions/server.c - what a file says to a server by HTTP, and remembers of it: docs/batches.md.
+/* functions/server.c - what a file says to a server by HTTP, and remembers: docs/batches.md.
  *
  *     SELECT upload, query, source, mine FROM counter_request(url [, scope])
  *         the parameters of a request, percent-encoded: `query` asks for changes, too, and is NULL
@@ -8,8 +8,8 @@
  *         takes the first line of an answer. `sent`: up to where own changes were sent, NULL if the
  *         file knew nothing of the server. `warnings`: an array of JSON.
  *
- * counter_servers has a row for each URL. What a server says of a file holds for the name of its own
- * changes alone: a copy or a fork begins at 0. */
+ * counter_servers has a row for each URL. What a server says of a file holds for the name of its
+ * own changes alone: a copy or a fork begins at 0. */
 #include "functions/functions.h"
 
 #include <string.h>
