@@ -19,7 +19,6 @@
 
 enum {
     BODY_BYTES = 4 << 20,     /* of a body that goes up */
-    FORMAT = 1,               /* of what a server says of itself: docs/batches.md */
     MOST_OF_ANSWER = 1 << 28, /* bytes, as they come */
     STATUS_SIZE = 4,          /* of a line of its own */
     OK = 200
@@ -35,14 +34,31 @@ typedef struct server {
     const char *url;
     const char *ca;               /* what the user calls the file of --ca, or NULL */
     char *token;                  /* owned */
+    const char *scope;            /* JSON, or NULL */
     char *place;                  /* owned: a temporary folder */
-    char *body, *answer, *errors; /* owned: paths in it */
+    char *answer, *errors;        /* owned: paths in it */
     char *trusted, *nothing;      /* owned: the certificates of --ca, an empty folder */
     int ended;                    /* the exit status of the last curl */
-    char *source;                 /* owned: what the server gives */
-    int64_t mark;                 /* up to which it has what the file gives */
-    bool warned;                  /* it has said what it does not take */
+    struct upload *bodies;        /* owned: what goes up */
+    size_t n_bodies, room_bodies; /* how many of them */
+
+    /* What counter_request says. */
+    char *tells, *query; /* owned: parameters without and with a question for changes */
+    int64_t mine;        /* up to where the server has what the file gives */
+
+    /* What it has answered. */
+    char *source;   /* owned: what it gives */
+    bool more;      /* it has more of that */
+    bool warned;    /* it has said what it does not take */
+    int64_t n_took; /* changes of it that were taken */
+    bool rose;      /* they have raised the mark of the source */
 } server;
+
+/* A body that goes up. */
+typedef struct upload {
+    char *path;   /* owned */
+    int64_t upto; /* where its changes end */
+} upload;
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
@@ -56,17 +72,6 @@ static void add_option(sqlite3_str *config, const char *option, const char *valu
         sqlite3_str_appendchar(config, 1, *value == '\n' ? 'n' : *value == '\r' ? 'r' : *value);
     }
     sqlite3_str_appendall(config, "\"\n");
-}
-
-static void add_encoded(sqlite3_str *url, const char *value)
-{
-    static const char PLAIN[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
-    for (; *value; value++)
-        if (strchr(PLAIN, *value))
-            sqlite3_str_appendchar(url, 1, *value);
-        else
-            sqlite3_str_appendf(url, "%%%02X", (unsigned char)*value);
 }
 
 /* Writes all of the text, unless the reader has ended, then closes the pipe. */
@@ -207,17 +212,17 @@ static void fail_request(server *s, int status)
     sqlite3_free(sentence);
 }
 
-/* Asks the server; its answer is then in s->answer. `body`: a file to send, or NULL. */
-static void request(server *s, const char *path, const char *query, const char *body)
+/* Asks the server; its answer is then in s->answer. `body`: a file to send, or NULL: nothing. */
+static void request(server *s, const char *parameters, const char *body)
 {
     cli *c = s->file->c;
     if (c->failed) return;
     sqlite3_str *config = sqlite3_str_new(NULL);
     size_t size = strlen(s->url);
     while (size > 0 && s->url[size - 1] == '/') size--;
-    char *url = sqlite3_mprintf("%.*s%s%s", (int)size, s->url, path, query);
+    char *url = sqlite3_mprintf("%.*s?%s", (int)size, s->url, parameters);
     char *bearer = sqlite3_mprintf("Authorization: Bearer %s", s->token);
-    char *data = sqlite3_mprintf("@%s", body ? body : "");
+    char *data = sqlite3_mprintf("%s%s", body ? "@" : "", body ? body : "");
     add_option(config, "url", url ? url : "");
     add_option(config, "header", bearer ? bearer : "");
     add_option(config, "proto", "=http,https");
@@ -231,12 +236,10 @@ static void request(server *s, const char *path, const char *query, const char *
         add_option(config, "cacert", s->trusted);
         add_option(config, "capath", s->nothing); /* instead of that of the machine */
     }
-    if (body) {
-        add_option(config, "header", "Content-Type: application/x-ndjson");
-        add_option(config, "header", "Content-Encoding: gzip");
-        add_option(config, "header", "Expect:");
-        add_option(config, "data-binary", data ? data : "");
-    }
+    add_option(config, "header", "Content-Type: application/x-ndjson");
+    if (body) add_option(config, "header", "Content-Encoding: gzip");
+    add_option(config, "header", "Expect:");
+    add_option(config, "data-binary", data ? data : "");
     char *text = sqlite3_str_finish(config);
     if (!text || !url || !bearer || !data) cli_fail(c, "out of memory");
     int status = run_curl(s, text ? text : "");
@@ -248,154 +251,202 @@ static void request(server *s, const char *path, const char *query, const char *
     sqlite3_free(data);
 }
 
-/* ---- the conversation ------------------------------------------------------------------------ */
+/* ---- answers --------------------------------------------------------------------------------- */
 
-/* What the server gives, and how much it has of ours. */
-static void greet(server *s, const char *scope)
+enum { KNEW_NOTHING = -1 }; /* in place of up to where own changes were sent */
+
+static char *copy_column(sqlite3_stmt *row, int column)
 {
-    sqlite3_str *query = sqlite3_str_new(NULL);
-    sqlite3_stmt *row = cli_prepare(s->file, CLI_SQL_OWN_SOURCE);
-    sqlite3_str_appendall(query, "?source=");
-    if (cli_step(s->file, row)) add_encoded(query, (const char *)sqlite3_column_text(row, 0));
-    sqlite3_finalize(row);
-    if (scope) sqlite3_str_appendall(query, "&scope=");
-    if (scope) add_encoded(query, scope);
-    char *text = sqlite3_str_finish(query);
-    if (!text) cli_fail(s->file->c, "out of memory");
-    request(s, "", text ? text : "", NULL);
-    sqlite3_free(text);
-    char *answer = cli_lines_text(s->file->c, s->answer);
-    row = cli_prepare_text(s->file, CLI_SQL_GREETING, answer);
-    if (cli_step(s->file, row)) {
-        sqlite3_free(s->source);
-        s->source = sqlite3_mprintf("%s", sqlite3_column_text(row, 0));
-        s->mark = sqlite3_column_int64(row, 1);
-        int64_t format = sqlite3_column_int64(row, 2);
-        if (format > FORMAT)
-            cli_fail(s->file->c,
-                     "%s: it is of format %lld, this sqlite-counter knows %d: install a newer one",
-                     s->url, (long long)format, FORMAT);
-    } else {
-        cli_fail(s->file->c,
-                 "%s: is no server of sqlite-counter: its answer is none of docs/batches.md",
-                 s->url);
-    }
-    sqlite3_finalize(row);
-    sqlite3_free(answer);
+    const char *text = (const char *)sqlite3_column_text(row, column);
+    return text ? sqlite3_mprintf("%s", text) : NULL;
 }
 
-/* Shows what the server warns of in its answer to a body. */
-static void show_warnings(server *s)
+static void show_warnings(server *s, const char *list)
 {
-    char *answer = cli_lines_text(s->file->c, s->answer);
-    sqlite3_stmt *row = cli_prepare_text(s->file, CLI_SQL_WARNED, answer);
+    sqlite3_stmt *row = cli_prepare_text(s->file, CLI_SQL_WARNED, list);
     while (cli_step(s->file, row)) {
         cli_warn(s->file->c, "%s: %s", s->url, sqlite3_column_text(row, 0));
         s->warned = true;
     }
     sqlite3_finalize(row);
-    sqlite3_free(answer);
 }
 
-/* A body that goes up. */
-typedef struct upload {
-    server *server;
+/* Takes the first line of an answer to a body with own changes up to `sent`. */
+static void hear(server *s, const char *line, size_t size, int64_t sent)
+{
+    cli_file *file = s->file;
+    sqlite3_stmt *row = cli_prepare_text(file, CLI_SQL_HEARD, s->url);
+    if (!row) return;
+    sqlite3_bind_text64(row, 2, line, size, SQLITE_STATIC, SQLITE_UTF8);
+    if (sent != KNEW_NOTHING) sqlite3_bind_int64(row, 3, sent);
+    sqlite3_bind_text(row, 4, s->scope, -1, SQLITE_STATIC);
+    int rc = sqlite3_step(row);
+    if (rc == SQLITE_ROW) {
+        sqlite3_free(s->source);
+        s->source = copy_column(row, 0);
+        s->mine = sqlite3_column_int64(row, 1);
+        s->more = sqlite3_column_int(row, 2) != 0;
+        show_warnings(s, (const char *)sqlite3_column_text(row, 3));
+        if (!s->source) cli_fail(file->c, "out of memory");
+    } else {
+        cli_fail(file->c, "%s: %s%s", s->url, cli_message(file->db),
+                 rc == SQLITE_ERROR ? ": is that the URL of a server of sqlite-counter?" : "");
+    }
+    sqlite3_finalize(row);
+}
+
+/* Takes an answer, all of it or nothing. */
+static void take_answer(server *s, int64_t sent)
+{
+    cli_file *file = s->file;
+    char *from = sqlite3_mprintf("%s: ", s->url);
+    cli_taking in;
     cli_lines lines;
-    size_t bytes; /* of the lines in it; 0: there is none */
-} upload;
-
-static void send_body(upload *up)
-{
-    if (up->bytes == 0) return;
-    cli_lines_finish(&up->lines, false);
-    request(up->server, "/changes", "", up->server->body);
-    show_warnings(up->server);
-    up->bytes = 0;
+    size_t size = 0;
+    if (!from) cli_fail(file->c, "out of memory");
+    cli_begin(file);
+    cli_lines_open_answer(&lines, file->c, s->answer, s->url);
+    bool has_line = cli_lines_next(&lines, &size);
+    if (!file->c->failed) hear(s, has_line ? lines.line : "", has_line ? size : 0, sent);
+    int64_t before = file->c->failed ? 0 : cli_mark(file, s->source, NULL);
+    cli_taking_begin(&in, file, from ? from : "", NULL, s->source);
+    while (cli_lines_next(&lines, &size)) cli_taking_line(&in, lines.line, size);
+    s->n_took += in.changes;
+    cli_taking_end(&in);
+    cli_lines_close(&lines);
+    cli_end(file);
+    if (!file->c->failed && cli_mark(file, s->source, NULL) > before) s->rose = true;
+    sqlite3_free(from);
 }
 
-static void put_line(void *to, const char *line)
+/* ---- requests of a sync ---------------------------------------------------------------------- */
+
+/* Reads what the file says to the server next. */
+static void prepare(server *s)
 {
-    upload *up = to;
-    size_t size = strlen(line) + 1;
-    if (up->bytes + size > BODY_BYTES) send_body(up);
-    if (up->bytes == 0)
-        cli_lines_create(&up->lines, up->server->file->c, AT_FDCWD, up->server->body);
-    cli_lines_put(&up->lines, line);
-    up->bytes += size;
+    sqlite3_stmt *row = cli_prepare_text(s->file, CLI_SQL_REQUEST, s->url);
+    sqlite3_free(s->tells);
+    sqlite3_free(s->query);
+    s->tells = s->query = NULL;
+    if (row) sqlite3_bind_text(row, 2, s->scope, -1, SQLITE_STATIC);
+    if (cli_step(s->file, row)) {
+        s->tells = copy_column(row, 0);
+        s->query = copy_column(row, 1);
+        s->mine = sqlite3_column_int64(row, 2);
+    }
+    sqlite3_finalize(row);
 }
 
-/* A server that skips what the file counts, because its id is another token's, raises no mark. One
- * that has warned has said why. */
-static void warn_of_skipped(server *s, int64_t upto)
+/* Sends a body with own changes up to `sent`, or none, and takes the answer. `asks`: for changes of
+ * the server, too. */
+static void post(server *s, bool asks, const char *path, int64_t sent)
 {
-    char *answer = cli_lines_text(s->file->c, s->answer);
-    sqlite3_stmt *row = cli_prepare_text(s->file, CLI_SQL_RAISED, answer);
-    if (row) sqlite3_bind_int64(row, 2, upto);
-    if (cli_step(s->file, row))
+    prepare(s);
+    const char *parameters = asks ? s->query : s->tells;
+    if (!parameters) cli_fail(s->file->c, "out of memory");
+    request(s, parameters ? parameters : "", path);
+    if (!s->file->c->failed) take_answer(s, sent);
+}
+
+/* Begins a body. */
+static void add_body(server *s, cli_lines *lines)
+{
+    if (s->n_bodies == s->room_bodies) {
+        size_t room = s->room_bodies ? 2 * s->room_bodies : 4;
+        upload *bodies = sqlite3_realloc64(s->bodies, room * sizeof *bodies);
+        if (!bodies) {
+            cli_fail(s->file->c, "out of memory");
+            return;
+        }
+        s->bodies = bodies;
+        s->room_bodies = room;
+    }
+    char *path = sqlite3_mprintf("%s/body%llu", s->place, (unsigned long long)s->n_bodies);
+    if (!path) cli_fail(s->file->c, "out of memory");
+    if (!path) return;
+    s->bodies[s->n_bodies++] = (upload){.path = path};
+    cli_lines_create(lines, s->file->c, AT_FDCWD, path);
+}
+
+/* Puts own changes from s->mine on into files, because an answer is written into the file that they
+ * are read from. Returns how many there are. */
+static int64_t make_bodies(server *s)
+{
+    cli_file *file = s->file;
+    int64_t n = 0;
+    size_t bytes = BODY_BYTES;
+    cli_lines lines = {.c = file->c};
+    sqlite3_stmt *row = cli_prepare(file, CLI_SQL_LINES);
+    if (row) sqlite3_bind_int64(row, 1, s->mine);
+    if (row) sqlite3_bind_int(row, 2, 1);
+    while (cli_step(file, row)) {
+        const char *line = (const char *)sqlite3_column_text(row, 0);
+        int64_t changes = sqlite3_column_int64(row, 2);
+        size_t size = line ? strlen(line) + 1 : 0;
+        if (!line) cli_fail(file->c, "out of memory");
+        if (!line || changes == 0) continue;
+        if (bytes + size > BODY_BYTES) {
+            if (s->n_bodies > 0) cli_lines_finish(&lines, false);
+            add_body(s, &lines);
+            bytes = 0;
+        }
+        if (file->c->failed) break;
+        cli_lines_put(&lines, line);
+        s->bodies[s->n_bodies - 1].upto = sqlite3_column_int64(row, 1);
+        bytes += size;
+        n += changes;
+        cli_progress_add(file->c, changes);
+    }
+    if (s->n_bodies > 0) cli_lines_finish(&lines, false);
+    sqlite3_finalize(row);
+    return n;
+}
+
+static void drop_bodies(server *s)
+{
+    while (s->n_bodies > 0) {
+        upload *last = &s->bodies[--s->n_bodies];
+        unlink(last->path);
+        sqlite3_free(last->path);
+    }
+}
+
+/* Uploads own changes from where the server has them; the last body asks for its changes. Returns
+ * whether the server has less than it has said: it was restored, or is another file. */
+static bool give(server *s, cli_rows *rows)
+{
+    prepare(s);
+    int64_t began = s->mine, upto = began, n = make_bodies(s);
+    for (size_t i = 0; i + 1 < s->n_bodies; i++)
+        post(s, false, s->bodies[i].path, s->bodies[i].upto);
+    if (s->n_bodies > 0) upto = s->bodies[s->n_bodies - 1].upto;
+    post(s, true, s->n_bodies > 0 ? s->bodies[s->n_bodies - 1].path : NULL, upto);
+    drop_bodies(s);
+    if (s->file->c->failed) return false;
+    if (s->mine < began) return true;
+    if (s->mine < upto && !s->warned)
         cli_warn(s->file->c,
                  "%s: skips what %s has counted, for the id of the file is bound to another token: "
                  "whoever runs the server moves it to the token of this device",
                  s->url, s->file->path);
-    sqlite3_finalize(row);
-    sqlite3_free(answer);
+    if (n > 0) cli_rows_moved(rows, "gave", s->url, n, upto);
+    return false;
 }
 
-/* Returns whether something was new. */
-static bool give(server *s, cli_rows *rows)
-{
-    upload up = {.server = s};
-    int64_t upto = s->mark;
-    const cli_query query = {.since = s->mark, .own = true};
-    int64_t n = cli_give(s->file, &query, &upto, put_line, &up);
-    send_body(&up);
-    if (n > 0 && !s->warned) warn_of_skipped(s, upto);
-    if (n > 0 && !s->file->c->failed) cli_rows_moved(rows, "gave", s->url, n, upto);
-    return n > 0;
-}
-
-/* Takes the lines of an answer, all or nothing. Returns the number of changes. */
-static int64_t take_answer(server *s)
-{
-    cli_file *file = s->file;
-    int64_t n = 0;
-    char *from = sqlite3_mprintf("%s: ", s->url);
-    cli_taking in;
-    cli_lines lines;
-    size_t size;
-    if (!from) cli_fail(file->c, "out of memory");
-    cli_begin(file);
-    cli_lines_open_answer(&lines, file->c, s->answer, s->url);
-    cli_taking_begin(&in, file, from ? from : "", NULL, s->source);
-    while (cli_lines_next(&lines, &size)) cli_taking_line(&in, lines.line, size);
-    n = in.changes;
-    cli_taking_end(&in);
-    cli_lines_close(&lines);
-    cli_end(file);
-    sqlite3_free(from);
-    return file->c->failed ? 0 : n;
-}
-
+/* Asks for the rest of what the server gives, until no line raises the mark of that. */
 static void take(server *s, cli_rows *rows)
 {
-    cli_file *file = s->file;
-    int64_t n = 0, mark = cli_mark(file, s->source, NULL), before = mark, asked = -1;
-    while (!file->c->failed && mark > asked) {
-        char since[64];
-        sqlite3_str *query = sqlite3_str_new(NULL);
-        const char *scope = strchr(s->source, '[');
-        snprintf(since, sizeof since, "?since=%lld", (long long)mark);
-        sqlite3_str_appendall(query, since);
-        if (scope) sqlite3_str_appendall(query, "&scope=");
-        if (scope) add_encoded(query, scope);
-        char *text = sqlite3_str_finish(query);
-        if (!text) cli_fail(file->c, "out of memory");
-        request(s, "/changes", text ? text : "", NULL);
-        sqlite3_free(text);
-        asked = mark;
-        n += take_answer(s);
-        mark = cli_mark(file, s->source, NULL);
+    char *asked = NULL;
+    prepare(s);
+    while (s->more && !s->file->c->failed && !(asked && s->query && strcmp(asked, s->query) == 0)) {
+        sqlite3_free(asked);
+        asked = s->query ? sqlite3_mprintf("%s", s->query) : NULL;
+        post(s, true, NULL, s->mine);
+        prepare(s);
     }
-    if (mark > before) cli_rows_moved(rows, "took", s->url, n, mark);
+    sqlite3_free(asked);
+    if (s->rose)
+        cli_rows_moved(rows, "took", s->url, s->n_took, cli_mark(s->file, s->source, NULL));
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -473,24 +524,23 @@ static void make_place(server *s)
     s->place = sqlite3_mprintf("%s/sqlite-counter-XXXXXX", folder && *folder ? folder : "/tmp");
     if (!s->place || !mkdtemp(s->place))
         cli_fail(s->file->c, "no temporary folder can be made: %s", strerror(errno));
-    s->body = sqlite3_mprintf("%s/body", s->place);
     s->answer = sqlite3_mprintf("%s/answer", s->place);
     s->errors = sqlite3_mprintf("%s/errors", s->place);
     s->trusted = sqlite3_mprintf("%s/trusted", s->place);
     s->nothing = sqlite3_mprintf("%s/nothing", s->place);
-    if (!s->body || !s->answer || !s->errors || !s->trusted || !s->nothing)
+    if (!s->answer || !s->errors || !s->trusted || !s->nothing)
         cli_fail(s->file->c, "out of memory");
 }
 
 static void leave_place(server *s)
 {
-    if (s->body) unlink(s->body);
+    drop_bodies(s);
     if (s->answer) unlink(s->answer);
     if (s->errors) unlink(s->errors);
     if (s->trusted) unlink(s->trusted);
     if (s->nothing) rmdir(s->nothing);
     if (s->place) rmdir(s->place);
-    sqlite3_free(s->body);
+    sqlite3_free(s->bodies);
     sqlite3_free(s->answer);
     sqlite3_free(s->errors);
     sqlite3_free(s->trusted);
@@ -500,17 +550,20 @@ static void leave_place(server *s)
 
 void cli_http_sync(cli_file *file, const cli_arguments *given, cli_rows *rows)
 {
-    server s = {.file = file, .url = given->word[1], .ca = given->ca};
+    server s = {.file = file, .url = given->word[1], .ca = given->ca, .scope = given->scope};
     make_place(&s);
     read_ca(&s);
     read_token(&s, given->token_file);
     cli_progress_begin(file->c, file->path, "changes");
     cli_run(file, "SELECT counter_settle()"); /* before the token is bound to its id */
-    greet(&s, given->scope);
-    if (give(&s, rows)) greet(&s, given->scope); /* a server that is a copy took an id of its own */
+    prepare(&s);
+    if (!s.query) post(&s, false, NULL, KNEW_NOTHING);
+    if (give(&s, rows)) give(&s, rows);
     take(&s, rows);
     cli_progress_erase(file->c);
     leave_place(&s);
     sqlite3_free(s.token);
+    sqlite3_free(s.tells);
+    sqlite3_free(s.query);
     sqlite3_free(s.source);
 }

@@ -123,20 +123,18 @@ SELECT counter_mark(?1, ?2);
 -- name: OWN_SOURCE
 SELECT counter_source(1);
 
--- What a server says of itself, and what it says is wrong.
--- name: GREETING
-SELECT json_extract(?1, '$.source'), json_extract(?1, '$.mark'), coalesce(json_extract(?1, '$.format'), 1)
- WHERE json_valid(?1) AND json_type(?1, '$.source') = 'text' AND json_type(?1, '$.mark') = 'integer'
-   AND coalesce(json_type(?1, '$.format'), 'integer') = 'integer' AND coalesce(json_extract(?1, '$.format'), 1) > 0;
+-- ---- a server ------------------------------------------------------------------------------------
 
--- A row if the mark of the file was not raised to ?2.
--- name: RAISED
-SELECT 1 WHERE json_valid(?1)
-   AND (SELECT max(value) FROM json_each(?1, '$.marks') WHERE key = counter_source(1)) < ?2;
+-- name: REQUEST
+SELECT upload, query, mine FROM counter_request(?1, ?2);
+
+-- name: HEARD
+SELECT source, mine, more, warnings FROM counter_heard(?1, ?2, ?3, ?4);
 
 -- What a server warns of.
 -- name: WARNED
-SELECT value FROM json_each(CASE WHEN json_valid(?1) THEN ?1 ELSE '{}' END, '$.warnings') WHERE type = 'text' LIMIT 100;
+SELECT value FROM json_each(?1) WHERE type = 'text' LIMIT 100;
 
+-- What a server says is wrong.
 -- name: SENTENCE
 SELECT json_extract(?1, '$.error') WHERE json_valid(?1) AND json_type(?1, '$.error') = 'text';

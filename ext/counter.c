@@ -19,7 +19,7 @@ static int (*const SHARING[])(sqlite3 *, ctr_conn *) = {
     ctr_admin_register,    ctr_track_register,       ctr_opening_register,
     ctr_keys_register,     ctr_warnings_register,    ctr_aggregates_register,
     ctr_update_register,   ctr_change_register,      ctr_lines_register,
-    ctr_take_register,     ctr_folder_register,
+    ctr_take_register,     ctr_folder_register,      ctr_server_register,
 };
 
 static int register_all(sqlite3 *db, ctr_conn **lent)

@@ -1,6 +1,5 @@
 -- Marks: the number up to which a source was read. id: the replica id of the source; theirs: the
--- token of its table, or for its feed its twist, a number, or what follows the id in its name; of a mark that it
--- has confirmed, whose that is; mine: the token of our table.
+-- token of its table, or for its feed its twist, a number, or what follows the id in its name; mine: the token of our table.
 
 -- name: MARKS_CREATE
 CREATE TABLE IF NOT EXISTS "{schema}"."counter_peers"(
@@ -40,8 +39,3 @@ SELECT :id, :theirs, token,
        max(:mark, coalesce((SELECT mark FROM "{schema}".counter_peers
                              WHERE id = :id AND theirs = :theirs AND mine = token), 0))
   FROM "{schema}".counter_tables;
-
--- Sets the mark that another file has confirmed, for all tables: a lower one, too.
--- name: MARKS_CONFIRM
-INSERT OR REPLACE INTO "{schema}".counter_peers(id, theirs, mine, mark)
-SELECT :id, :theirs, token, :mark FROM "{schema}".counter_tables;

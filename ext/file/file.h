@@ -160,7 +160,9 @@ typedef enum ctr_file_sql {
     CTR_FILE_APART_ADD,
     CTR_FILE_APART_REMOVE,
     CTR_FILE_APART_COUNT,
-    CTR_FILE_HOME, /* for which schema the places of cells hold */
+    CTR_FILE_HOME,   /* for which schema the places of cells hold */
+    CTR_FILE_MASKS,  /* of the journal, as a source of others */
+    CTR_FILE_NEWEST, /* numbers of a table */
     CTR_FILE_STATEMENTS
 } ctr_file_sql;
 
@@ -212,6 +214,15 @@ typedef struct ctr_file {
     int uncounted;                   /* transactions until its rows are counted */
     int64_t passed;                  /* of what is older, no table could be carried over */
     bool reads_entries;              /* CTR_FILE_JOURNAL has read some: they are not hidden */
+
+    /* The data version that is on disk, where this connection gives changes to others. */
+    bool synced;
+    unsigned synced_version;
+
+    /* Where all changes end, and the data version for which that is known. */
+    bool ends;
+    unsigned ends_version;
+    int64_t end;
 
     unsigned data_version; /* of the file, while the identity is checked */
 

@@ -648,54 +648,6 @@ static void fn_end(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     if (ctr_arg_problem(ctx, "counter_changes_end", &problem)) sqlite3_result_int64(ctx, end);
 }
 
-/* The name of the own changes of main, owned by the caller; NULL on an error or without an id. */
-static char *own_source(ctr_conn *conn)
-{
-    return check_tables(conn) ? ctr_exchange_source(conn, true, NULL) : NULL;
-}
-
-static void fn_confirmed(sqlite3_context *ctx, int argc, sqlite3_value **argv)
-{
-    static const char NAME[] = "counter_confirmed";
-    named_source named;
-    ctr_problem problem;
-    if (!take_source(ctx, NAME, argc, argv, argc, &named)) return;
-    ctr_problem_begin(sqlite3_user_data(ctx), &problem);
-    char *own = own_source(sqlite3_user_data(ctx));
-    int64_t mark = own ? ctr_marks_confirmed(sqlite3_user_data(ctx), &named.source, own) : 0;
-    sqlite3_free(own);
-    if (ctr_arg_problem(ctx, NAME, &problem)) sqlite3_result_int64(ctx, mark);
-    ctr_scope_close(&named.scope);
-}
-
-static void confirm(ctr_conn *conn, const ctr_marks_source *source, const char *own, int64_t mark)
-{
-    ctr_session session = {0};
-    if (check_tables(conn) && ctr_session_begin(&session, conn, false) == SQLITE_OK) {
-        ctr_session_lock(&session, "main");
-        ctr_marks_confirm(conn, source, own, mark);
-    }
-    ctr_session_end(&session);
-}
-
-/* The name of main is an argument: what came with the mark may have given main another one. */
-static void fn_confirm(sqlite3_context *ctx, int argc, sqlite3_value **argv)
-{
-    static const char NAME[] = "counter_confirm";
-    named_source named, own;
-    int64_t mark;
-    if (!take_source(ctx, NAME, argc, argv, argc, &named)) return;
-    if (take_source(ctx, NAME, argc - 1, argv + 1, argc, &own) &&
-        ctr_arg_integer(ctx, NAME, "mark", argv[2], 0, INT64_MAX, &mark)) {
-        ctr_problem problem;
-        ctr_problem_begin(sqlite3_user_data(ctx), &problem);
-        const char *name = ctr_text_value(sqlite3_user_data(ctx), argv[1]);
-        if (name) confirm(sqlite3_user_data(ctx), &named.source, name, mark);
-        if (ctr_arg_problem(ctx, NAME, &problem)) sqlite3_result_int64(ctx, mark);
-    }
-    ctr_scope_close(&named.scope);
-}
-
 /* Raises the mark from `since` to `upto`. Returns the mark. */
 static int64_t raise_mark(ctr_conn *conn, const ctr_marks_source *source, int64_t since,
                           int64_t upto)
@@ -804,8 +756,6 @@ int ctr_keys_register(sqlite3 *db, ctr_conn *conn)
         {"counter_changes_end", 0, 0, CTR_READS, fn_end},
         {"counter_mark", 1, 2, CTR_READS, fn_mark},
         {"counter_seen", 3, 4, CTR_ADMIN, fn_seen},
-        {"counter_confirmed", 1, 1, CTR_READS, fn_confirmed},
-        {"counter_confirm", 3, 3, CTR_ADMIN, fn_confirm},
     };
     return ctr_shared_functions(db, conn, FUNCTIONS, sizeof FUNCTIONS / sizeof *FUNCTIONS);
 }

@@ -25,6 +25,7 @@ int ctr_cells_register(sqlite3 *db, ctr_conn *conn);      /* functions of cells,
 int ctr_change_register(sqlite3 *db, ctr_conn *conn);     /* counter_change, _json, _of */
 int ctr_lines_register(sqlite3 *db, ctr_conn *conn);      /* counter_lines */
 int ctr_take_register(sqlite3 *db, ctr_conn *conn);       /* counter_take, counter_receive */
+int ctr_server_register(sqlite3 *db, ctr_conn *conn);     /* counter_request, counter_heard */
 int ctr_increment_register(sqlite3 *db, ctr_conn *conn);  /* counter_inc, _dec, _id, _add */
 int ctr_admin_register(sqlite3 *db, ctr_conn *conn);      /* counter_init, ..., _identity */
 int ctr_exchange_register(sqlite3 *db, ctr_conn *conn);   /* counter_pull, _push, _sync */
@@ -155,8 +156,10 @@ typedef struct ctr_sender {
     ctr_packed cell, columns, change; /* owned: room */
 } ctr_sender;
 
-/* Fails if nobody has the token. The caller has begun a session, and closes the sender in any
- * case. */
+/* Both fail if nobody has the token, and the caller closes the sender in any case. ctr_sender_find
+ * finds the device; ctr_sender_open, within a session, makes the table of sources, too, and lines
+ * may be taken. */
+int ctr_sender_find(ctr_sender *from, ctr_conn *conn, const char *digest);
 int ctr_sender_open(ctr_sender *from, ctr_conn *conn, const char *digest);
 void ctr_sender_close(ctr_sender *from);
 
@@ -174,6 +177,15 @@ bool ctr_sender_leave_out(ctr_sender *from, ctr_span *change);
 
 /* ==== take.c ================================================================================== */
 
+/* Finds members of an object of JSON by their names, a list that ends with NULL, and passes over
+ * others; those that are missing have no text. Fails if one is there twice. */
+void ctr_members_find(ctr_conn *conn, ctr_span object, const char *const *names, ctr_span *values);
+
+/* Return the text of a member, in the arena, NULL on an error, and a whole number of at least
+ * `least`. They fail as ctr_member_refuse does. */
+const char *ctr_member_text(ctr_conn *conn, const char *name, ctr_span value);
+int64_t ctr_member_number(ctr_conn *conn, const char *name, ctr_span value, int64_t least);
+
 /* Takes lines, all of them or, after an error, none:
  *
  *     ctr_taker to = {.conn = conn, .only = source};
@@ -186,9 +198,13 @@ typedef struct ctr_taker {
     const char *only;     /* borrowed: the source of all lines; NULL: any */
     sqlite3_value *scope; /* borrowed; NULL: everything is taken */
     ctr_sender *sender;   /* borrowed; NULL: whoever runs this file gives them */
-    int64_t came;         /* changes that came */
-    int64_t changes;      /* changes that were merged */
-    int64_t refused;      /* shards of the own ids of main; set at the end */
+    const char *by;       /* borrowed: a source whose mark is wanted; NULL: there is none */
+    int64_t mine;         /* what it believes its mark to be; -1: that is not known */
+    int64_t
+        left_out;    /* up to where an answer may leave out what `by` has brought: set at the end */
+    int64_t came;    /* changes that came */
+    int64_t changes; /* changes that were merged */
+    int64_t refused; /* shards of the own ids of main; set at the end */
 
     /* How far a source has come. Of one that is held, the mark stays, because something of it was
      * refused. */
@@ -201,6 +217,7 @@ typedef struct ctr_taker {
 
     /* Private. */
     ctr_session session;
+    bool is_known;          /* `mine` was the mark of `by` before the lines were taken */
     sqlite3_stmt *take;     /* owned */
     ctr_packed bytes;       /* owned: room for what hexadecimal digits say */
     int64_t refused_before; /* the figure of the connection */

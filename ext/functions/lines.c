@@ -260,6 +260,64 @@ static void take_line_arguments(int plan, sqlite3_value **argv, sqlite3_value *g
     }
 }
 
+/* ---- where all changes end ------------------------------------------------------------------- */
+
+/* Returns the file if the connection reads its changes itself, in a snapshot: else NULL. */
+static ctr_file *reads_itself(ctr_conn *conn)
+{
+    ctr_run run = ctr_run_on(conn, "main", NULL);
+    if (ctr_run_transaction(conn->db, "main") != CTR_TXN_READ ||
+        ctr_run_number(&run, CTR_SQL_SYNC_QUERY_ONLY) == 0)
+        return NULL;
+    return ctr_file_of(conn, "main");
+}
+
+/* Returns whether it is known that no change follows: a server is asked for that most of all. */
+static bool is_end(ctr_conn *conn, int64_t since)
+{
+    const ctr_file *file = reads_itself(conn);
+    return file && file->ends && file->end == since &&
+           file->ends_version == ctr_run_data_version(conn->db, "main");
+}
+
+static void note_end(ctr_conn *conn, int64_t end)
+{
+    ctr_file *file = ctr_rc(conn) == SQLITE_OK ? reads_itself(conn) : NULL;
+    if (!file) return;
+    file->ends = true;
+    file->ends_version = ctr_run_data_version(conn->db, "main");
+    file->end = end;
+}
+
+/* Steps to the first change from `since` on. */
+static bool step_to_rows(lines_cursor *cursor, int64_t own, sqlite3_value **given)
+{
+    ctr_run run = ctr_run_on(conn_of_lines(cursor), "main", NULL);
+    cursor->rows = ctr_run_prepare(&run, given[ARG_SCOPE] ? CTR_SQL_LINES_CHANGES_IN_SCOPE
+                                                          : CTR_SQL_LINES_CHANGES);
+    ctr_run_bind_int(&run, cursor->rows, ":since", cursor->upto);
+    ctr_run_bind_int(&run, cursor->rows, ":own", own);
+    if (given[ARG_SCOPE]) ctr_run_bind_value(&run, cursor->rows, ":scope", given[ARG_SCOPE]);
+    if (given[ARG_OF]) ctr_run_bind_value(&run, cursor->rows, ":of", given[ARG_OF]);
+    if (given[ARG_MINE]) ctr_run_bind_value(&run, cursor->rows, ":mine", given[ARG_MINE]);
+    if (ctr_run_row(&run, cursor->rows)) return true;
+    sqlite3_finalize(cursor->rows);
+    cursor->rows = NULL;
+    return false;
+}
+
+/* The same; from 0 if `since` lies beyond the end, for it is a mark of what was there once. */
+static void find_rows(lines_cursor *cursor, int64_t since, int64_t own, sqlite3_value **given)
+{
+    ctr_conn *conn = conn_of_lines(cursor);
+    bool any = step_to_rows(cursor, own, given);
+    cursor->end = any ? sqlite3_column_int64(cursor->rows, OF_UPTO) : ctr_feed_end(conn);
+    note_end(conn, cursor->end);
+    if (any || since <= cursor->end || ctr_rc(conn) != SQLITE_OK) return;
+    cursor->upto = 0;
+    step_to_rows(cursor, own, given);
+}
+
 static int lines_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_text, int argc,
                         sqlite3_value **argv)
 {
@@ -273,7 +331,7 @@ static int lines_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_te
     sqlite3_value *given[LINES_ARGS];
     take_line_arguments(plan, argv, given);
     end_lines(cursor);
-    cursor->row = 0;
+    cursor->row = cursor->end = 0;
     if (!given[ARG_SINCE])
         ctr_problem_set(conn, SQLITE_ERROR,
                         "one argument is needed, the number to begin at: 0, or that of "
@@ -283,19 +341,8 @@ static int lines_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_te
             ctr_arg_between(conn, "since", "an INTEGER, 0 or more", given[ARG_SINCE], 0, INT64_MAX);
     if (given[ARG_OWN]) own = ctr_arg_between(conn, "own", "0 or 1", given[ARG_OWN], 0, 1);
     cursor->upto = since;
-    cursor->end = ctr_rc(conn) == SQLITE_OK ? ctr_feed_end(conn) : 0;
-    if (since > cursor->end) cursor->upto = 0; /* a mark of what was there once: all is new */
-    ctr_run run = ctr_run_on(conn, "main", NULL);
-    cursor->rows = ctr_run_prepare(&run, given[ARG_SCOPE] ? CTR_SQL_LINES_CHANGES_IN_SCOPE
-                                                          : CTR_SQL_LINES_CHANGES);
-    ctr_run_bind_int(&run, cursor->rows, ":since", cursor->upto);
-    ctr_run_bind_int(&run, cursor->rows, ":own", own);
-    if (given[ARG_SCOPE]) ctr_run_bind_value(&run, cursor->rows, ":scope", given[ARG_SCOPE]);
-    if (given[ARG_OF]) ctr_run_bind_value(&run, cursor->rows, ":of", given[ARG_OF]);
-    if (given[ARG_MINE]) ctr_run_bind_value(&run, cursor->rows, ":mine", given[ARG_MINE]);
-    bool any = ctr_run_row(&run, cursor->rows);
-    if (!any) sqlite3_finalize(cursor->rows);
-    if (!any) cursor->rows = NULL;
+    if (ctr_rc(conn) == SQLITE_OK && !is_end(conn, since)) find_rows(cursor, since, own, given);
+    bool any = cursor->rows != NULL;
     make_line(cursor);
     if (!any) make_empty_line(cursor, own != 0, given[ARG_SCOPE]);
     return lines_problem(cursor, &problem);

@@ -161,11 +161,11 @@ bool ctr_sender_leave_out(ctr_sender *from, ctr_span *change)
 
 /* ---- the token ------------------------------------------------------------------------------- */
 
-static void find_device(ctr_sender *from)
+int ctr_sender_find(ctr_sender *from, ctr_conn *conn, const char *digest)
 {
-    ctr_conn *conn = from->conn;
+    *from = (ctr_sender){.conn = conn, .digest = digest, .sources = -1};
     ctr_run run = ctr_run_on(conn, "main", NULL);
-    if (ctr_rc(conn) != SQLITE_OK) return;
+    if (ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn);
     if (ctr_schema_is_table(conn, "main", "counter_http_tokens") &&
         ctr_schema_is_table(conn, "main", "counter_http_ids")) {
         sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TOKENS_DEVICE);
@@ -176,15 +176,13 @@ static void find_device(ctr_sender *from)
     }
     if (!from->device)
         ctr_problem_set(conn, SQLITE_ERROR, "no device has a token with this digest");
+    return ctr_rc(conn);
 }
 
-/* Finds the device, and makes the table of sources. */
 int ctr_sender_open(ctr_sender *from, ctr_conn *conn, const char *digest)
 {
-    *from = (ctr_sender){.conn = conn, .digest = digest, .sources = -1};
     ctr_run run = ctr_run_on(conn, "main", NULL);
-    find_device(from);
-    if (ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn);
+    if (ctr_sender_find(from, conn, digest)) return ctr_rc(conn);
     if (!ctr_schema_is_table(conn, "main", "counter_http_sources")) {
         ctr_run_do(&run, CTR_SQL_TOKENS_CREATE_SOURCES, NULL);
         ctr_session_renew(conn);

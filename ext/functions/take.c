@@ -1,11 +1,14 @@
 /* functions/take.c - takes changes that came as lines of JSON: docs/batches.md.
  *
  *     SELECT counter_take(lines [, scope [, source]])
- *     SELECT counter_receive(digest, lines)
+ *     SELECT counter_receive(digest, lines [, by [, mine]])
  *
  * All lines are merged, or none. The answer is
  * {"changes":12,"skipped":0,"marks":{"...":9},"warnings":[...]}. Lines of another `source` are
- * refused. A server receives: what may come with a token is that of functions/sender.c. */
+ * refused. A server receives: what may come with a token is that of functions/sender.c. Its answer
+ * has the mark of the source `by`, too, whether lines of that came or not; and `left_out`, the same
+ * mark if `mine` was the one before, else 0: counter_lines leaves out what `by` has brought up to
+ * there. */
 #include "functions/functions.h"
 
 #include <string.h>
@@ -15,8 +18,7 @@ enum { TAKEN_LINES_MOST = 40000, TAKEN_CHANGES_MOST = 100000, TAKEN_SOURCES_MOST
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-/* Returns the text that a member says, in the arena; NULL, with an error, if it is none. */
-static const char *member_text(ctr_conn *conn, const char *name, ctr_span value)
+const char *ctr_member_text(ctr_conn *conn, const char *name, ctr_span value)
 {
     if (ctr_rc(conn) != SQLITE_OK) return NULL;
     bool is = value.text && ctr_json_type_of(value) == CTR_JSON_TEXT;
@@ -33,7 +35,7 @@ static const char *member_text(ctr_conn *conn, const char *name, ctr_span value)
     return kept;
 }
 
-static int64_t member_number(ctr_conn *conn, const char *name, ctr_span value, int64_t least)
+int64_t ctr_member_number(ctr_conn *conn, const char *name, ctr_span value, int64_t least)
 {
     int64_t n = 0;
     if (ctr_rc(conn) != SQLITE_OK) return 0;
@@ -45,9 +47,7 @@ static int64_t member_number(ctr_conn *conn, const char *name, ctr_span value, i
     return 0;
 }
 
-/* Finds the members by their names, and passes over others; one that is there twice is refused. */
-static void find_members(ctr_conn *conn, ctr_span object, const char *const *names,
-                         ctr_span *values)
+void ctr_members_find(ctr_conn *conn, ctr_span object, const char *const *names, ctr_span *values)
 {
     size_t at = 0;
     ctr_span name, value;
@@ -96,14 +96,15 @@ static void take_one_change(ctr_taker *to, const char *source, int64_t upto, ctr
         ctr_problem_set(conn, SQLITE_ERROR, "it must be an object");
         return;
     }
-    find_members(conn, object, KNOWN, members);
+    ctr_members_find(conn, object, KNOWN, members);
     to->bytes.size = 0;
-    const char *table = member_text(conn, "table", members[TABLE]);
+    const char *table = ctr_member_text(conn, "table", members[TABLE]);
     bool has_columns = members[COLUMNS].text && ctr_json_type_of(members[COLUMNS]) != CTR_JSON_NULL;
-    const char *columns = has_columns ? member_text(conn, "key_columns", members[COLUMNS]) : NULL;
+    const char *columns =
+        has_columns ? ctr_member_text(conn, "key_columns", members[COLUMNS]) : NULL;
     size_t key = member_bytes(to, "packed", members[PACKED]);
     size_t change = member_bytes(to, "change", members[CHANGE]);
-    int64_t seq = member_number(conn, "seq", members[SEQ], 0);
+    int64_t seq = ctr_member_number(conn, "seq", members[SEQ], 0);
     count_came(to);
     const uint8_t *packed = to->bytes.bytes;
     ctr_span rest = {(const char *)packed + key, change};
@@ -176,16 +177,16 @@ static void take_line(ctr_taker *to, ctr_span line)
         ctr_problem_set(conn, SQLITE_ERROR, "it %s", wrong ? wrong : "must be an object of JSON");
         return;
     }
-    find_members(conn, whole, KNOWN, members);
-    int64_t format = member_number(conn, "format", members[FORMAT], 1);
+    ctr_members_find(conn, whole, KNOWN, members);
+    int64_t format = ctr_member_number(conn, "format", members[FORMAT], 1);
     if (format > CTR_LINES_FORMAT)
         ctr_problem_set(conn, SQLITE_ERROR,
                         "it has the format %lld, and this version reads %d: install a newer "
                         "sqlite-counter",
                         (long long)format, CTR_LINES_FORMAT);
-    const char *source = member_text(conn, "source", members[SOURCE]);
-    int64_t since = member_number(conn, "since", members[SINCE], 0);
-    int64_t upto = member_number(conn, "upto", members[UPTO], since);
+    const char *source = ctr_member_text(conn, "source", members[SOURCE]);
+    int64_t since = ctr_member_number(conn, "since", members[SINCE], 0);
+    int64_t upto = ctr_member_number(conn, "upto", members[UPTO], since);
     const ctr_span changes = members[CHANGES];
     if (ctr_rc(conn) == SQLITE_OK && (!changes.text || ctr_json_type_of(changes) != CTR_JSON_ARRAY))
         ctr_problem_set(conn, SQLITE_ERROR, "the member changes must be an array");
@@ -262,6 +263,30 @@ static void raise_marks(ctr_taker *to)
     }
 }
 
+static int64_t mark_of_source(ctr_conn *conn, const char *name)
+{
+    ctr_marks_source named;
+    if (ctr_rc(conn) != SQLITE_OK) return 0;
+    if (ctr_marks_source_of(name, strlen(name), &named)) return ctr_marks_of_feed(conn, &named);
+    ctr_problem_set(conn, SQLITE_ERROR, "by must be the name of a file, not %Q", name);
+    return 0;
+}
+
+/* Adds a source of which no line came, or several did; its mark is the last that the answer has. An
+ * answer leaves out what it has brought if it knows its mark: one that was restored does not. */
+static void note_mark_of(ctr_taker *to, const char *name)
+{
+    if (!name || ctr_rc(to->conn) != SQLITE_OK) return;
+    struct ctr_taken *sources =
+        ctr_array_room(to->conn, to->sources, &to->room, to->n + 1, sizeof *sources);
+    if (!sources) return;
+    to->sources = sources;
+    sources[to->n] = (struct ctr_taken){.name = ctr_text_copy(to->conn, name)};
+    sources[to->n].mark = mark_of_source(to->conn, name);
+    if (to->is_known) to->left_out = sources[to->n].mark;
+    if (sources[to->n].name) to->n++;
+}
+
 void ctr_taker_begin(ctr_taker *to, const char *digest)
 {
     ctr_conn *conn = to->conn;
@@ -271,6 +296,7 @@ void ctr_taker_begin(ctr_taker *to, const char *digest)
     if (ctr_session_begin(&to->session, conn, true) != SQLITE_OK) return;
     ctr_session_lock(&to->session, "main");
     if (digest) ctr_sender_open(to->sender, conn, digest);
+    to->is_known = to->by && mark_of_source(conn, to->by) == to->mine;
     to->take = ctr_run_prepare(&run, CTR_SQL_LINES_TAKE);
 }
 
@@ -281,6 +307,7 @@ void ctr_taker_end(ctr_taker *to)
     to->take = NULL;
     if (ctr_rc(conn) == SQLITE_OK) ctr_exchange_show_apart(conn);
     raise_marks(to);
+    note_mark_of(to, to->by);
     ctr_session_end(&to->session);
     to->refused = conn->stats.refused - to->refused_before;
     sqlite3_set_last_insert_rowid(conn->db, to->inserted);
@@ -345,7 +372,9 @@ static void append_refused(const ctr_taker *to, sqlite3_str *out)
 
 static void append_answer(const ctr_taker *to, sqlite3_str *out)
 {
-    sqlite3_str_appendf(out, "{\"changes\":%lld,\"skipped\":%lld,\"marks\":{",
+    sqlite3_str_appendchar(out, 1, '{');
+    if (to->sender) sqlite3_str_appendf(out, "\"left_out\":%lld,", (long long)to->left_out);
+    sqlite3_str_appendf(out, "\"changes\":%lld,\"skipped\":%lld,\"marks\":{",
                         (long long)to->changes, to->sender ? (long long)to->sender->skipped : 0LL);
     append_marks(to, out);
     sqlite3_str_appendall(out, "},\"warnings\":[");
@@ -354,6 +383,21 @@ static void append_answer(const ctr_taker *to, sqlite3_str *out)
     else
         append_warnings_json(to->conn, out);
     sqlite3_str_appendall(out, "]}");
+}
+
+/* `digest` is that of the token with which the lines came, or NULL. Without lines a server writes
+ * nothing. */
+static void take_body(ctr_taker *to, const char *digest, const char *text, size_t size)
+{
+    if (digest && has_nothing(text, text + size)) {
+        ctr_sender_find(to->sender, to->conn, digest);
+        to->is_known = to->by && mark_of_source(to->conn, to->by) == to->mine;
+        note_mark_of(to, to->by);
+        return;
+    }
+    ctr_taker_begin(to, digest);
+    take_lines(to, text, size);
+    ctr_taker_end(to);
 }
 
 static void take_value(sqlite3_context *ctx, const char *function, ctr_taker *to,
@@ -373,9 +417,7 @@ static void take_value(sqlite3_context *ctx, const char *function, ctr_taker *to
         return;
     }
     ctr_problem_begin(to->conn, &problem);
-    ctr_taker_begin(to, digest);
-    take_lines(to, text, size);
-    ctr_taker_end(to);
+    take_body(to, digest, text, size);
     sqlite3_str *out = sqlite3_str_new(sqlite3_context_db_handle(ctx));
     if (ctr_rc(to->conn) == SQLITE_OK) append_answer(to, out);
     if (ctr_arg_problem(ctx, function, &problem))
@@ -400,11 +442,15 @@ static void fn_take(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 static void fn_receive(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     static const char RECEIVE[] = "counter_receive";
-    (void)argc;
     ctr_sender sender = {.conn = sqlite3_user_data(ctx)};
-    ctr_taker to = {.conn = sender.conn, .sender = &sender};
+    ctr_taker to = {.conn = sender.conn, .sender = &sender, .mine = -1};
     const char *digest = ctr_arg_text(ctx, RECEIVE, "the digest of the token", argv[0]);
-    if (digest) take_value(ctx, RECEIVE, &to, digest, argv[1]);
+    bool has_by = argc > 2 && sqlite3_value_type(argv[2]) != SQLITE_NULL;
+    if (digest && has_by) to.by = ctr_arg_text(ctx, RECEIVE, "by", argv[2]);
+    bool is_right = digest && (to.by || !has_by);
+    if (is_right && argc > 3 && sqlite3_value_type(argv[3]) != SQLITE_NULL)
+        is_right = ctr_arg_integer(ctx, RECEIVE, "mine", argv[3], 0, INT64_MAX, &to.mine);
+    if (is_right) take_value(ctx, RECEIVE, &to, digest, argv[1]);
     ctr_sender_close(&sender);
 }
 
@@ -412,7 +458,7 @@ int ctr_take_register(sqlite3 *db, ctr_conn *conn)
 {
     static const ctr_function FUNCTIONS[] = {
         {"counter_take", 1, 3, CTR_ADMIN, fn_take},
-        {"counter_receive", 2, 2, CTR_ADMIN, fn_receive},
+        {"counter_receive", 2, 4, CTR_ADMIN, fn_receive},
     };
     return ctr_shared_functions(db, conn, FUNCTIONS, sizeof FUNCTIONS / sizeof *FUNCTIONS);
 }

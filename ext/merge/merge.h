@@ -534,13 +534,6 @@ int64_t ctr_marks_of_feed(ctr_conn *conn, const ctr_marks_source *source);
 /* Raises the mark of a feed to `upto`. */
 void ctr_marks_raise_feed(ctr_conn *conn, const ctr_marks_source *source, int64_t upto);
 
-/* The mark of main that another file has confirmed: it has all own changes of main below it. Like a
- * mark, it is void if a table is new, and if main has another name. `source` is that of the other
- * file, whatever its scope; `mine` the name of the own changes of main. */
-int64_t ctr_marks_confirmed(ctr_conn *conn, const ctr_marks_source *source, const char *mine);
-void ctr_marks_confirm(ctr_conn *conn, const ctr_marks_source *source, const char *mine,
-                       int64_t mark);
-
 /* ==== merge.c ================================================================================= */
 
 /* Adds to the table that was born with this name. */

@@ -30,6 +30,21 @@ static void sync_journal(ctr_conn *conn, const char *path)
                         strerror(error));
 }
 
+/* Returns whether all that the connection of the host reads now was synced before. While it reads,
+ * nothing newer is read: so the version is that of what is read. Notes that it is being synced. */
+static bool was_synced(const ctr_source *source)
+{
+    ctr_file *file = source->file;
+    unsigned version = ctr_run_data_version(source->conn->db, source->schema);
+    if (!file || strcmp(source->schema, "main") != 0 || /* another file may have the name now */
+        ctr_run_transaction(source->conn->db, source->schema) != CTR_TXN_READ)
+        return false;
+    bool is = file->synced && file->synced_version == version;
+    file->synced = true;
+    file->synced_version = version;
+    return is;
+}
+
 /* A read-only connection with a snapshot may have opened a WAL, but never a rollback journal. A
  * connection of the host that has not read since another one changed the mode would report the old
  * mode, so it reads first. */
@@ -46,6 +61,7 @@ void ctr_durable_source(const ctr_source *source)
         is_wal = rc == SQLITE_OK && log && log->pMethods;
     } else {
         ctr_run_do(&run, CTR_SQL_SYNC_TOUCH, NULL);
+        if (was_synced(source)) return;
         is_wal = ctr_run_gives(&run, CTR_SQL_SYNC_JOURNAL_MODE, "wal");
     }
     if (is_wal) {
@@ -54,6 +70,7 @@ void ctr_durable_source(const ctr_source *source)
         sync_handle(source, SQLITE_FCNTL_FILE_POINTER, path, "");
         if (ctr_storage_is_file(source->conn, source->schema)) sync_journal(source->conn, path);
     }
+    if (ctr_rc(source->conn) != SQLITE_OK && source->file) source->file->synced = false;
 }
 
 /* ---- settings of SQLite ---------------------------------------------------------------------- */
@@ -350,20 +367,20 @@ static void read_last_numbers(const ctr_source *source, int64_t last[CTR_GROUP_B
 {
     ctr_run run = ctr_run_on(source->conn, source->schema, NULL);
     memset(last, 0, CTR_GROUP_BITS * sizeof *last);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_JOURNAL_MASKS);
+    sqlite3_stmt *row = ctr_file_take(source->file, CTR_FILE_MASKS);
     while (ctr_run_row(&run, row)) {
         int64_t number = take_last_number(row, 0), tabs = sqlite3_column_int64(row, 1);
         for (int i = 0; i < CTR_GROUP_BITS; i++)
             if (tabs >> i & 1) last[i] = number;
     }
-    sqlite3_finalize(row);
+    ctr_file_give_back(source->file, CTR_FILE_MASKS, row);
 }
 
 static void look_up_newest(const ctr_source *source, const char *table, const int64_t *last,
                            ctr_newest *newest)
 {
     ctr_run run = ctr_run_on(source->conn, source->schema, table);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_NEWEST);
+    sqlite3_stmt *row = ctr_file_take(source->file, CTR_FILE_NEWEST);
     ctr_run_bind_text(&run, row, ":name", table);
     if (ctr_run_row(&run, row)) {
         int64_t number = sqlite3_column_int64(row, 1);
@@ -372,7 +389,7 @@ static void look_up_newest(const ctr_source *source, const char *table, const in
         int64_t in_journal = number > 0 ? last[number % CTR_GROUP_BITS] : 0;
         if (in_journal > newest->last) newest->last = in_journal;
     }
-    sqlite3_finalize(row);
+    ctr_file_give_back(source->file, CTR_FILE_NEWEST, row);
 }
 
 int ctr_source_look(const ctr_source *source, const char *table, ctr_newest *newest)
@@ -422,13 +439,21 @@ static int open_at_hand(ctr_source *source, ctr_conn *host, const char *schema)
     return use_file(source, schema);
 }
 
+/* A connection that writes nothing may read a source itself: nobody counts through it meanwhile. So
+ * a server opens no other one for each request. */
+static bool only_reads(ctr_run *run)
+{
+    return ctr_run_number(run, CTR_SQL_SYNC_QUERY_ONLY) != 0 &&
+           ctr_run_transaction(run->db, run->slots.schema) != CTR_TXN_WRITE;
+}
+
 int ctr_source_open(ctr_source *source, ctr_conn *host, const char *schema)
 {
     *source = (ctr_source){.conn = host};
     if (ctr_rc(host) != SQLITE_OK) return ctr_rc(host);
-    if (!is_file(host->db, schema)) return open_at_hand(source, host, schema);
-
     ctr_run run = ctr_run_on(host, schema, NULL);
+    if (!is_file(host->db, schema) || only_reads(&run)) return open_at_hand(source, host, schema);
+
     bool exclusive = ctr_run_gives(&run, CTR_SQL_SYNC_LOCKING_MODE, "exclusive");
     if (ctr_rc(host) != SQLITE_OK) return ctr_rc(host);
     ctr_problem own;

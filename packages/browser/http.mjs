@@ -47,18 +47,18 @@ const transport = {
     return globalThis.document?.baseURI ?? globalThis.location?.href; // it may change with the page
   },
 
-  async pack(lines) {
-    const body = new Blob([`${lines.join('\n')}\n`]);
+  async pack(text) {
+    const body = new Blob([text]);
     if (typeof CompressionStream === 'undefined') return { body, coding: {} };
     const stream = body.stream().pipeThrough(new CompressionStream('gzip'));
     return { body: await new Response(stream).blob(), coding: { 'Content-Encoding': 'gzip' } };
   },
 
-  async open({ token }, method, url, packed) {
+  async open({ token }, url, { body, coding }) {
     const abort = new AbortController();
-    const headers = { Authorization: `Bearer ${token}`, ...(packed ? { 'Content-Type': 'application/x-ndjson', ...packed.coding } : {}) };
-    const asked = fetch(url, { method, headers, body: packed?.body, redirect: 'manual', cache: 'no-store', signal: abort.signal });
-    const response = await within(abort, asked, TIMEOUT + (packed?.body.size ?? 0) / SLOWEST).catch((error) => { throw unreachable(url, error); });
+    const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/x-ndjson', ...coding };
+    const asked = fetch(url, { method: 'POST', headers, body, redirect: 'manual', cache: 'no-store', signal: abort.signal });
+    const response = await within(abort, asked, TIMEOUT + body.size / SLOWEST).catch((error) => { throw unreachable(url, error); });
     return {
       status: response.status,
       location: response.type === 'opaqueredirect' && 'another URL',

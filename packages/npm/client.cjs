@@ -1,16 +1,16 @@
-// client.cjs - a sync by HTTP, whatever carries it: uploads what a file has counted, then downloads what it has not seen.
+// client.cjs - a sync by HTTP, whatever carries it: a request uploads what a file has counted, and brings what it has not seen.
 //
 // http.cjs carries it in Node, the module for browsers by fetch(). Both give
 //
 //   file       run(step, ...args), which runs a function of lines.cjs; isLocked(error)
-//   transport  open(server, method, url, body), which answers { status, location, after, bytes() };
-//              pack(lines), a body; `name`, what people call; `base` of relative URLs, if there are any
+//   transport  open(server, url, body), which posts, and answers { status, location, after, bytes() };
+//              pack(text), a body; `name`, what people call; `base` of relative URLs, if there are any
 "use strict";
 
 const { SyncError, plain } = require("./errors.cjs");
 const { PART, joined, partsOf, scopeText } = require("./lines.cjs");
 
-const MAX_ANSWER = 2 ** 20; // bytes of an answer that is no download
+const MAX_ANSWER = 2 ** 20; // bytes of an answer that is refused, and of the first line of others
 const TRIES = 3;
 const PAUSE = 500; // milliseconds before the second try
 const LONGEST_PAUSE = 10000;
@@ -39,7 +39,7 @@ const ADVICE = {
 };
 
 // What the server says of a status other than 200. A redirect is not followed: the token is for this server.
-async function refusal(server, answer, url) {
+async function refusal(server, answer) {
   const { status, location } = answer;
   const text = await textOf(answer).catch(() => "");
   let said = "";
@@ -52,8 +52,8 @@ async function refusal(server, answer, url) {
     ? `it has moved to ${plain(location).slice(0, 500)}: call ${server.name} with that URL`
     : (ADVICE[status] ?? NEXT);
   const answered = status ? `answered ${status}` : "redirects"; // browsers tell no more of it
-  return new SyncError(`${url}: the server ${answered}${said ? `: ${said}` : ""}: ${advice}`, {
-    url: String(url),
+  return new SyncError(`${server.url}: the server ${answered}${said ? `: ${said}` : ""}: ${advice}`, {
+    url: String(server.url),
     status,
   });
 }
@@ -61,58 +61,80 @@ async function refusal(server, answer, url) {
 const isFinal = (error) => error instanceof SyncError && error.status !== 503;
 
 // A request that got no answer is repeated, and one that found the file locked. `read(answer)` takes the answer.
-async function ask(server, method, url, body, read) {
+async function ask(server, parameters, body, read) {
+  const url = new URL(server.url);
+  url.search = `${url.search ? `${url.search}&` : ""}${parameters}`;
   for (let tried = 1; ; tried++) {
     try {
-      const answer = await server.open(server, method, url, body);
+      const answer = await server.open(server, url, body);
       if (answer.status === 200) return await read(answer);
-      throw Object.assign(await refusal(server, answer, url), { after: answer.after });
+      throw Object.assign(await refusal(server, answer), { after: answer.after });
     } catch (error) {
       if (isFinal(error) || error.isOurs) throw error;
       if (tried < TRIES) await pause(Math.min(error.after || PAUSE * 2 ** (tried - 1), LONGEST_PAUSE));
       else if (error instanceof SyncError) throw error;
-      else throw new SyncError(`${url}: ${error.message || error.code}. ${NEXT}`, { url: String(url), cause: error });
+      else throw refused(server, `${error.message || error.code}. ${NEXT}`, error, undefined);
     }
   }
 }
 
-const askJson = (server, method, url, body) => ask(server, method, url, body, textOf);
+const refused = (server, message, cause, status = 200) =>
+  new SyncError(plain(`${server.url}: ${message}`), { url: String(server.url), status, cause });
 
 /* ---- up and down ----------------------------------------------------------------------------- */
 
-function urlAt(base, path, parameters) {
-  const url = new URL(base);
-  url.pathname = url.pathname.replace(/\/+$/, "") + path;
-  for (const [name, value] of Object.entries(parameters)) if (value !== null) url.searchParams.set(name, value);
-  return url;
+// What fails in the file is not the server's.
+async function hear(file, server, line, sent) {
+  if (line.length > MAX_ANSWER) throw refused(server, "the answer is too long for a sqlite-counter server: is the URL right?");
+  try {
+    return await file.run("hear", String(server.url), new TextDecoder().decode(line), sent, server.scope);
+  } catch (error) {
+    if (/^(sqlite-counter: )?counter_heard: /.test(error.message) && !file.isLocked(error))
+      throw refused(server, `${error.message}: is the URL that of a sqlite-counter server?`, error);
+    throw Object.assign(error, { isOurs: true });
+  }
 }
 
-const notOurs = (url, cause) =>
-  new SyncError(`${url}: the answer is not that of a sqlite-counter server: is the URL right?`, {
-    url: String(url),
-    status: 200,
-    cause,
-  });
+async function take(file, server, part, source) {
+  try {
+    return (await file.run("take", part, { source })).changes;
+  } catch (error) {
+    if (file.isLocked(error)) throw Object.assign(error, { isOurs: true });
+    throw refused(server, error.message, error);
+  }
+}
 
-// What the server gives, and its mark of ours. What fails in the file is not the server's.
-async function askState(file, server, name) {
-  const url = urlAt(server.url, "", { source: name, scope: server.scope });
-  const answer = await askJson(server, "GET", url);
-  const { isKnown, source, mark } = await file.run("readState", answer).catch((error) => {
-    throw /malformed JSON/.test(error.message) ? notOurs(url, error) : error;
-  });
-  if (isKnown === false)
-    throw new SyncError(`${url}: the server speaks a newer format: install a newer sqlite-counter`, {
-      url: String(url),
-      status: 200,
-    });
-  if (isKnown === null || source === null || mark === null) throw notOurs(url);
-  return { source, mark };
+// undefined if it is no answer of a sqlite-counter server.
+function sourceNamedIn(line) {
+  try {
+    const { source } = JSON.parse(new TextDecoder().decode(line));
+    return typeof source === "string" ? source : undefined;
+  } catch (_) {
+    return undefined;
+  }
+}
+
+// Merges the lines of an answer, a part in each transaction. What its first line says is kept when all is taken: the server leaves
+// out what this file has brought, if the file knows how far that goes.
+async function takeAnswer(file, server, answer, sent) {
+  let first;
+  let source;
+  let took = 0;
+  for await (let part of partsOf(answer.bytes())) {
+    if (!first) {
+      const end = part.indexOf(10) < 0 ? part.length : part.indexOf(10);
+      first = part.slice(0, end);
+      source = sourceNamedIn(first);
+      part = part.subarray(end + 1);
+    }
+    if (source !== undefined && part.length > 0) took += await take(file, server, part, source);
+  }
+  return { ...(await hear(file, server, first ?? new Uint8Array(), sent)), took };
 }
 
 const bytesOf = (line) => new TextEncoder().encode(line).length;
 
-// Bodies of up to PART bytes, and at least one line.
+// Bodies of up to PART bytes, and at least one line; an empty one if there is none.
 function* bodies(lines) {
   let [some, size] = [[], 0];
   for (const line of lines) {
@@ -124,78 +146,69 @@ function* bodies(lines) {
     some.push(line);
     size += bytes;
   }
-  if (some.length > 0) yield some;
-}
-
-// Uploads a body. Returns how many shards were skipped, and what the server warns of.
-async function giveBody(server, lines) {
-  const url = urlAt(server.url, "/changes", {});
-  const text = await askJson(server, "POST", url, await server.pack(lines));
-  try {
-    const { skipped, warnings = [] } = JSON.parse(text);
-    if (Number.isInteger(skipped)) return { skipped, warnings: warnings.slice(0, 100).map((each) => plain(each).slice(0, 500)) };
-  } catch (cause) {
-    throw notOurs(url, cause);
-  }
-  throw notOurs(url);
-}
-
-// Uploads own changes from `since` on; `upto` is where they end.
-async function upload(file, server, since) {
-  const given = { gave: 0, skipped: 0, warnings: new Set(), upto: since };
-  for (let isLast = false; !isLast; ) {
-    const window = await file.run("readWindow", { since: given.upto, own: true, scope: null }, PART);
-    if (window.changes === 0) break;
-    for (const lines of bodies(window.lines)) {
-      const { skipped, warnings } = await giveBody(server, lines);
-      given.skipped += skipped;
-      for (const each of warnings) given.warnings.add(each);
-    }
-    given.gave += window.changes;
-    ({ upto: given.upto, isLast } = window);
-  }
-  return given;
-}
-
-// Merges the lines of one answer, a part in each transaction.
-async function takeAnswer(file, answer, url, source) {
-  let took = 0;
-  for await (const part of partsOf(answer.bytes()))
-    try {
-      took += (await file.run("take", part, { source })).changes;
-    } catch (error) {
-      if (file.isLocked(error)) throw Object.assign(error, { isOurs: true });
-      throw new SyncError(plain(`${url}: ${error.message}`), { url: String(url), status: 200, cause: error });
-    }
-  return took;
-}
-
-async function download(file, server, source) {
-  let took = 0;
-  for (let mark = await file.run("readMark", source), before = -1n; mark > before; ) {
-    const url = urlAt(server.url, "/changes", { since: String(mark), scope: server.scope });
-    took += await ask(server, "GET", url, undefined, (answer) => takeAnswer(file, answer, url, source));
-    [before, mark] = [mark, await file.run("readMark", source)];
-  }
-  return took;
+  yield some;
 }
 
 const BOUND =
   "it skips what this file has counted, for the id of the file is bound to another token: whoever runs the server moves it " +
   "to this one by removeToken(OLD, { to: NEW }); then everything is uploaded once more";
 
-// A server that is a copy takes an id of its own when it first merges. A mark that stays behind what was uploaded tells that the
-// id of the file is bound to another token.
+// One sync. What the server has of the file, the file remembers.
+class Sync {
+  constructor(file, server) {
+    Object.assign(this, { file, server, gave: 0, skipped: 0, took: 0, warnings: new Set() });
+  }
+
+  request() {
+    return this.file.run("readRequest", String(this.server.url), this.server.scope);
+  }
+
+  async post(parameters, lines, sent) {
+    const body = await this.server.pack(lines.map((line) => `${line}\n`).join(""));
+    const heard = await ask(this.server, parameters, body, (answer) => takeAnswer(this.file, this.server, answer, sent));
+    this.took += heard.took;
+    this.skipped += heard.skipped;
+    for (const each of heard.warnings.slice(0, 100)) this.warnings.add(plain(each).slice(0, 500));
+    return heard;
+  }
+
+  // Uploads own changes from where the server has them; the last body asks for its changes. A server that has less than it has said
+  // was restored, or is another: once, it gets all from there.
+  async give() {
+    if ((await this.request()).source === null) await this.post((await this.request()).upload, [], null);
+    for (let hasGoneBack = false; ; ) {
+      const { mine } = await this.request();
+      const { lines, changes, upto, isLast } = await this.file.run("readWindow", { since: mine, own: true, scope: null }, PART);
+      const [sent, all] = changes > 0 ? [upto, [...bodies(lines)]] : [mine, [[]]];
+      const last = all.pop();
+      for (const some of all) await this.post((await this.request()).upload, some, mine);
+      const heard = await this.post((await this.request()).query, last, sent);
+      this.gave += changes;
+      if (heard.mine < mine && !hasGoneBack) [hasGoneBack, this.gave] = [true, 0];
+      else if (isLast || heard.mine <= mine) {
+        if (heard.mine < sent && this.warnings.size === 0) this.warnings.add(BOUND);
+        return heard;
+      }
+    }
+  }
+
+  async run() {
+    let { more } = await this.give();
+    for (let asked = await this.request(), before; more && asked.query !== before; asked = await this.request()) {
+      before = asked.query; // if no line raises the mark, it stays
+      ({ more } = await this.post(asked.query, [], asked.mine));
+    }
+  }
+}
+
 async function synchronize(file, server) {
-  const own = await file.run("settle");
+  const sync = new Sync(file, server);
+  await file.run("settle");
   await file.run("forgetWarnings");
-  let { source, mark } = await askState(file, server, own);
-  const { gave, skipped, warnings, upto } = await upload(file, server, mark);
-  if (gave > 0) ({ source, mark } = await askState(file, server, own));
-  if (gave > 0 && mark < upto && warnings.size === 0) warnings.add(BOUND);
-  const took = await download(file, server, source);
+  await sync.run();
   const apart = await file.run("countApart");
-  const said = [...warnings].map((each) => ({ url: String(server.url), message: `${server.url}: ${each}` }));
+  const said = [...sync.warnings].map((each) => ({ url: String(server.url), message: `${server.url}: ${each}` }));
+  const { gave, skipped, took } = sync;
   return { gave, skipped, warnings: [...said, ...(await file.run("readWarnings"))], took, apart };
 }
 

@@ -1,8 +1,4 @@
-// handler.cjs - serves one file to devices that call syncHttp(), or anything else that speaks its three requests:
-//
-//     GET  /sync?source=NAME              how far the server is
-//     GET  /sync/changes?since=N          lines of changes
-//     POST /sync/changes                  the same, to be merged in one transaction
+// handler.cjs - serves one file to devices that call syncHttp(), or anything else that speaks its request, POST /sync: docs/batches.md.
 //
 // For node:http and for Express. A status other than 200 means that nothing was changed.
 "use strict";
@@ -13,7 +9,7 @@ const zlib = require("zlib");
 
 const { checkFile, connect, isLocked, isOurs, isTooBig } = require("./drivers.cjs");
 const { gunzip } = require("./gzip.cjs");
-const { FORMAT, readMark, readSource, readWindow } = require("./lines.cjs");
+const { FORMAT, readSource, readWindow } = require("./lines.cjs");
 const { deviceOf, digestOf } = require("./tokens.cjs");
 
 const MAX_BODY = 16 * 2 ** 20; // bytes, as they came or decompressed
@@ -21,7 +17,7 @@ const SHORT = 65536; // characters of an answer that is sent at once
 const ZIPPED = { level: 1 };
 const LINGER = 2000; // milliseconds in which a client that was refused may read why
 const DRAINED = 30000; // milliseconds in which a client that is refused may send on
-const RECEIVE = "SELECT counter_receive(:a, :b) AS answer";
+const RECEIVE = "SELECT counter_receive(:a, :b, :c, CAST(:d AS INTEGER)) AS answer";
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
@@ -42,10 +38,10 @@ function refusalOf(error) {
 const acceptsGzip = (request) => /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(request.headers["accept-encoding"] ?? "");
 
 // Answers with texts: short ones at once, others one after the other, as the client takes them.
-function send(request, response, type, texts) {
+function send(request, response, texts) {
   const isZipped = acceptsGzip(request);
   const headers = {
-    "Content-Type": type,
+    "Content-Type": "application/x-ndjson",
     "Cache-Control": "no-store",
     Vary: "Accept-Encoding, Authorization",
     ...(isZipped ? { "Content-Encoding": "gzip" } : {}),
@@ -60,8 +56,6 @@ function send(request, response, type, texts) {
   const parts = isZipped ? [zlib.createGzip(ZIPPED)] : [];
   pipeline(Readable.from(texts), ...parts, response, () => {}); // a client that has gone asks again
 }
-
-const sendJson = (request, response, text) => send(request, response, "application/json", [text]);
 
 // A client that sends first and listens then would get no answer, if it were cut off while it sends.
 function drained(request) {
@@ -140,51 +134,51 @@ function bad(error) {
   return new Refusal(isTooBig(error) ? 413 : 400, error.message);
 }
 
-// What SQLite says of a parameter is the client's fault.
-async function asked(connection, work, ...args) {
+function numberOf(parameters, name) {
+  const text = parameters.get(name);
+  if (text === null) return null;
+  if (!/^\d{1,19}$/.test(text) || BigInt(text) >= 2n ** 63n)
+    throw new Refusal(400, `${name} must be a whole number from 0 on, not '${text}'`);
+  return BigInt(text);
+}
+
+// Lines for a device that has `since` of `of`; in one snapshot, which ends before they are sent.
+function* give(connection, { since, of, scope }, leftOut) {
+  const [begin, end] = connection.isInTransaction() ? ["", ""] : ["BEGIN", "COMMIT"];
+  yield connection.exec(begin);
   try {
-    return await connection.run(work, ...args);
-  } catch (error) {
-    throw /^(?:counter_mark|counter_source|counter_lines): /.test(error.message) ? bad(error) : error;
+    const source = yield* readSource(connection, { own: false, scope });
+    const query = { since: of === source ? since : 0n, own: false, scope, ...leftOut };
+    const { lines, isLast } = since === null ? { lines: [], isLast: true } : yield* readWindow(connection, query);
+    return { source, more: !isLast, lines };
+  } finally {
+    yield connection.exec(end);
   }
 }
 
-function* tellState(connection, scope, name) {
-  const source = yield* readSource(connection, { own: false, scope });
-  const mark = name === null ? 0n : yield* readMark(connection, name);
-  return `{"format":${FORMAT},"source":${JSON.stringify(source)},"mark":${mark}}`;
-}
-
-async function sendState(connection, request, response, parameters) {
-  const state = await asked(connection, tellState, parameters.get("scope"), parameters.get("source"));
-  sendJson(request, response, state);
-}
-
-async function sendChanges(connection, request, response, parameters) {
-  const text = parameters.get("since") ?? "";
-  if (!/^\d{1,19}$/.test(text) || BigInt(text) >= 2n ** 63n)
-    throw new Refusal(400, `since must be a whole number from 0 on, not '${text}'`);
-  const query = { since: BigInt(text), own: false, scope: parameters.get("scope") };
-  const { lines } = await asked(connection, readWindow, query);
-  send(
-    request,
-    response,
-    "application/x-ndjson",
-    lines.map((line) => `${line}\n`)
-  );
-}
-
-function* receive(connection, token, body) {
+function* receive(connection, token, body, by, mine) {
   if ((yield* deviceOf(connection, token)) === undefined) throw unauthorized(); // it was removed meanwhile
-  return (yield connection.all(RECEIVE, token, body))[0].answer;
+  return (yield connection.all(RECEIVE, token, body, by, mine))[0].answer;
 }
 
-async function takeBody(connection, request, response, { token, maxBody }) {
+// All of an answer is made before any of it is sent.
+async function answer({ writes, reads }, token, body, asked) {
+  const received = await (body.length > 0 ? writes : reads).run(receive, token, body, asked.by, asked.mine);
+  const [, mine] = /^\{"left_out":(\d+)/.exec(received);
+  const { source, more, lines } = await reads.run(give, asked, mine === "0" ? {} : { of: asked.by, mine });
+  const head = `{"format":${FORMAT},"source":${JSON.stringify(source)},"more":${more},${received.slice(1)}`;
+  return [head, ...lines].map((line) => `${line}\n`);
+}
+
+async function serveRequest(file, request, response, parameters, maxBody) {
+  const token = await authorize(file.reads, request);
+  const [by, of, scope] = ["by", "of", "scope"].map((name) => parameters.get(name));
+  const asked = { since: numberOf(parameters, "since"), mine: numberOf(parameters, "mine")?.toString() ?? null, by, of, scope };
   const body = await readBody(request, maxBody);
-  const answer = await connection.run(receive, token, body).catch((error) => {
+  const texts = await answer(file, token, body, asked).catch((error) => {
     throw bad(error);
   });
-  sendJson(request, response, answer);
+  send(request, response, texts);
 }
 
 const unauthorized = () =>
@@ -198,38 +192,38 @@ async function authorize(connection, request) {
   return digest;
 }
 
-function routeOf(method, isChanges) {
-  if (method === "GET") return isChanges ? sendChanges : sendState;
-  if (method === "POST" && isChanges) return takeBody;
-  const allowed = isChanges ? "GET, POST" : "GET";
-  throw new Refusal(405, `the method must be one of ${allowed}`, { Allow: allowed });
-}
-
 // Express cuts off the path at which the handler was put.
 const urlOf = (request) => new URL((request.originalUrl ?? request.url).replace(/^\/+/, "/"), "http://localhost");
 
+// A connection that cannot write reads its changes itself, without another one for each request.
+async function openBoth(db) {
+  const writes = await connect(db);
+  if (typeof db !== "string") return { writes, reads: writes };
+  const reads = await connect(db);
+  reads.exec("PRAGMA query_only = ON");
+  return { writes, reads };
+}
+
 function handler(db, { maxBody = MAX_BODY, prefix = "/sync" } = {}) {
   if (typeof db === "string") checkFile(db);
-  const opened = connect(db);
+  const opened = openBoth(db);
   opened.catch(() => {}); // each request is told
   const base = prefix.replace(/\/+$/, "");
 
   const serve = async (request, response, next) => {
     const url = urlOf(request);
-    const isChanges = url.pathname === `${base}/changes`;
-    if (!isChanges && url.pathname !== base && url.pathname !== `${base}/`) {
+    if (url.pathname.replace(/\/$/, "") !== base) {
       if (next) return next();
       throw new Refusal(404, `there is nothing at ${url.pathname}`);
     }
-    const route = routeOf(request.method, isChanges);
-    const connection = await opened;
-    const token = await authorize(connection, request);
-    if (route === takeBody) await takeBody(connection, request, response, { token, maxBody });
-    else await route(connection, request, response, url.searchParams);
+    if (request.method !== "POST") throw new Refusal(405, "the method must be POST", { Allow: "POST" });
+    await serveRequest(await opened, request, response, url.searchParams, maxBody);
   };
   const handle = (request, response, next) =>
     serve(request, response, next).catch((error) => refuse(request, response, refusalOf(error)));
-  handle.close = async () => (await opened).close();
+  handle.close = async () => {
+    for (const connection of new Set(Object.values(await opened))) await connection.close();
+  };
   return handle;
 }
 

@@ -17,7 +17,7 @@ const gzip = promisify(zlib.gzip);
 /* ---- one request ----------------------------------------------------------------------------- */
 
 // A certificate that is not accepted will not be at the next try. Node says so of the socket, and gives no class of its errors.
-function failure(error, socket, url) {
+function failure(error, socket, { url }) {
   if (!error.code || error.code !== socket?.authorizationError) return error;
   const advice = "NODE_EXTRA_CA_CERTS names a file of certificates to trust";
   return new SyncError(`${url}: its certificate is not accepted: ${error.message.replace(/\.$/, "")}: ${advice}`, {
@@ -26,20 +26,20 @@ function failure(error, socket, url) {
   });
 }
 
-function request(server, method, url, body) {
+function request(server, url, body) {
   return new Promise((resolve, reject) => {
     const request = require(url.protocol === "https:" ? "https" : "http").request(url, {
-      method,
+      method: "POST",
       headers: {
         Authorization: `Bearer ${server.token}`,
         "Accept-Encoding": "gzip",
-        ...(body
-          ? { "Content-Type": "application/x-ndjson", "Content-Encoding": "gzip", "Content-Length": body.length }
-          : {}),
+        "Content-Type": "application/x-ndjson",
+        "Content-Encoding": "gzip",
+        "Content-Length": body.length,
       },
     });
     request.setTimeout(TIMEOUT, () => request.destroy(new Error(`no answer within ${TIMEOUT / 1000} seconds`)));
-    request.on("error", (error) => reject(failure(error, request.socket, url)));
+    request.on("error", (error) => reject(failure(error, request.socket, server)));
     request.on("response", resolve);
     request.end(body);
   });
@@ -54,9 +54,9 @@ const bodyOf = (response) => {
 
 const transport = {
   name: "syncHttp()",
-  pack: (lines) => gzip(Buffer.from(`${lines.join("\n")}\n`)),
-  async open(server, method, url, body) {
-    const response = await request(server, method, url, body);
+  pack: (text) => gzip(Buffer.from(text)),
+  async open(server, url, body) {
+    const response = await request(server, url, body);
     const isRedirect = response.statusCode >= 300 && response.statusCode < 400;
     return {
       status: response.statusCode,

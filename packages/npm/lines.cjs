@@ -12,7 +12,7 @@ const LONGEST = 256 * 2 ** 20; // bytes of a line
 
 const LINES = `
 SELECT line, CAST(since AS TEXT) AS since, CAST(upto AS TEXT) AS upto, changes
-  FROM counter_lines(CAST(:a AS INTEGER), CAST(:b AS INTEGER), :c)`;
+  FROM counter_lines(CAST(:a AS INTEGER), CAST(:b AS INTEGER), :c, :d, CAST(:e AS INTEGER))`;
 const TAKE = "SELECT counter_take(:a, :b, :c) AS answer";
 const SOURCE = "SELECT counter_source(CAST(:a AS INTEGER), :b) AS source";
 const HAS_CATALOG = "SELECT 1 FROM sqlite_master WHERE name = 'counter_tables'";
@@ -24,11 +24,10 @@ const APART = `SELECT count(*) AS n
 const WARNINGS = `SELECT table_name AS "table", table_name || ': ' || warning AS message
   FROM counter_warnings WHERE kind <> 'foreign key'`;
 const FORGET_WARNINGS = "SELECT counter_warnings_reset() AS forgotten";
-const STATE = `
-SELECT CASE WHEN json_type(:a, '$.format') = 'integer' AND json_extract(:a, '$.format') > 0
-            THEN json_extract(:a, '$.format') <= ${FORMAT} END AS isKnown,
-       CAST(json_extract(:a, '$.source') AS TEXT) AS source,
-       CASE json_type(:a, '$.mark') WHEN 'integer' THEN CAST(json_extract(:a, '$.mark') AS TEXT) END AS mark`;
+const REQUEST = "SELECT upload, query, source, CAST(mine AS TEXT) AS mine FROM counter_request(:a, :b)";
+const HEARD = `
+SELECT source, CAST(mine AS TEXT) AS mine, more, skipped, warnings
+  FROM counter_heard(:a, :b, CAST(:c AS INTEGER), :d)`;
 
 // JSON has whole numbers of any size, JSON.stringify() has not.
 function scopeText(scope) {
@@ -42,20 +41,21 @@ function scopeText(scope) {
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 // Reads lines from `since` on until they have `enough` characters and the last one raises the mark: `upto` is where to go on.
-function* readWindow(connection, { since, own, scope }, enough = WINDOW) {
+// None raises a mark that lies beyond them, of a file that was here before: then all come at once.
+function* readWindow(connection, { since, own, scope, of = null, mine = null }, enough = WINDOW) {
   const window = { lines: [], changes: 0, upto: since, isLast: false };
-  const rows = yield connection.cursor(LINES, String(since), own ? "1" : "0", scope);
+  const rows = yield connection.cursor(LINES, String(since), own ? "1" : "0", scope, of, mine);
   try {
-    for (let size = 0, raises = false; size < enough || !raises; ) {
+    for (let size = 0, raises = false; ; ) {
       const row = yield rows.next();
       if (!row) return { ...window, isLast: true };
+      if (size >= enough && raises) return window;
       window.lines.push(row.line);
       window.changes += Number(row.changes);
       window.upto = BigInt(row.upto);
       size += row.line.length;
-      raises = row.upto !== row.since;
+      raises = row.upto !== row.since && BigInt(row.since) >= BigInt(since);
     }
-    return window;
   } finally {
     yield rows.close();
   }
@@ -117,10 +117,20 @@ function* readMark(connection, source, scope = null) {
   return BigInt(mark);
 }
 
-// What a server answers of itself; what is missing or wrong is null.
-function* readState(connection, answer) {
-  const [{ isKnown, source, mark }] = yield connection.all(STATE, answer);
-  return { isKnown: isKnown === null ? null : Number(isKnown) === 1, source, mark: mark === null ? null : BigInt(mark) };
+/* ---- a server -------------------------------------------------------------------------------- */
+
+// The parameters of the next request: without and with a question for changes. The source is null if the file knows nothing of the
+// server, else own changes go up from `mine` on.
+function* readRequest(connection, url, scope) {
+  const [{ upload, query, source, mine }] = yield connection.all(REQUEST, url, scope);
+  return { upload, query, source, mine: BigInt(mine) };
+}
+
+// What the first line of an answer says; own changes up to `sent` were uploaded, null if the file knew nothing of the server.
+function* hear(connection, url, line, sent, scope) {
+  const given = sent === null ? null : String(sent);
+  const [{ source, mine, more, skipped, warnings }] = yield connection.all(HEARD, url, line, given, scope);
+  return { source, mine: BigInt(mine), more: Number(more) === 1, skipped: Number(skipped), warnings: JSON.parse(warnings) };
 }
 
 /* ---- what a sync tells ----------------------------------------------------------------------- */
@@ -153,11 +163,12 @@ module.exports = {
   PART,
   countApart,
   forgetWarnings,
+  hear,
   joined,
   partsOf,
   readMark,
+  readRequest,
   readSource,
-  readState,
   readWarnings,
   readWindow,
   scopeText,

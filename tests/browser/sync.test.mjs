@@ -11,7 +11,7 @@ import { installNode, nodeServer, pythonServer } from './servers.mjs';
 const SCHEMA = `
 CREATE TABLE products(sku TEXT PRIMARY KEY NOT NULL, name TEXT, stock INTEGER NOT NULL DEFAULT 0);
 SELECT counter_replicate('products', 'stock');`;
-const CORS = { 'Access-Control-Allow-Origin': '*', 'Access-Control-Allow-Methods': 'GET, POST', 'Access-Control-Allow-Headers': 'Authorization, Content-Type, Content-Encoding' };
+const CORS = { 'Access-Control-Allow-Origin': '*', 'Access-Control-Allow-Methods': 'POST', 'Access-Control-Allow-Headers': 'Authorization, Content-Type, Content-Encoding' };
 
 const installed = installNode();
 const skip = installed.missing ?? false;
@@ -91,7 +91,7 @@ for (const kind of ['Node', 'Python']) {
     assert.equal((await sync(phone, tokens[0])).gave, 1);
     await sync(laptop, tokens[1]);
     await phone.setOfflineMode(true);
-    assert.match(await fails(phone, tokens[0]), /^true sqlite-counter: http:\/\/localhost:\d+\/sync\?source=.*: the server cannot be reached\. Nothing is lost: the next call goes on$/);
+    assert.match(await fails(phone, tokens[0]), /^true sqlite-counter: http:\/\/localhost:\d+\/sync: the server cannot be reached\. Nothing is lost: the next call goes on$/);
     await sell(phone, 'tea', -3);
     await sell(phone, 'jam', 9007199254740991);
     await laptop.evaluate(() => db.exec("UPDATE products SET name = 'Tea', stock = stock - 4"));
@@ -137,7 +137,7 @@ test('what is much goes up in bodies of 4 MiB, and down in several answers, and 
   requests = [];
   const { took } = await sync(laptop, b);
   assert.equal(took, 60000);
-  assert.ok(requests.filter(({ url }) => url.includes('/changes?since=')).length > 3);
+  assert.ok(requests.filter(({ url }) => url.includes('&since=')).length > 3);
   const sum = 'SELECT count(*) AS n, sum(stock) AS stock FROM products';
   assert.deepEqual(await laptop.evaluate((sql) => db.exec(sql), sum), [{ n: 60000, stock: 1800030000 }]);
   assert.deepEqual(served.db.prepare(sum).get(), { n: 60000, stock: 1800030000 });
@@ -150,12 +150,12 @@ test('an upload that breaks off goes on with the next call, and nothing counts t
   const phone = await device();
   await sell(phone, 'tea', 5);
   refusing = (request, response) => request.method === 'POST' && Boolean(response.destroy());
-  assert.match(await fails(phone, token), /^true sqlite-counter: .*\/sync\/changes: the server cannot be reached\. Nothing is lost: the next call goes on$/);
+  assert.match(await fails(phone, token), /^true sqlite-counter: .*\/sync: the server cannot be reached\. Nothing is lost: the next call goes on$/);
   assert.equal(requests.filter(({ method }) => method === 'POST').length >= 3, true, 'it is tried again');
   // The answer is lost: the server has it, and the page does not know.
   let lost = false;
   refusing = (request, response) => {
-    if (request.method !== 'POST' || lost) return false;
+    if (!request.url.includes('&since=') || lost) return false;
     lost = true;
     served.answer(request, { headersSent: false, writeHead() {}, end() { response.destroy(); }, destroy() {} });
     return true;
@@ -295,7 +295,7 @@ describe('what cannot be', () => {
     assert.match(said[3], /token must be the text that addToken\(\) has returned/);
     assert.match(said[4], /token must be the text/);
     assert.match(said[5], /scope must be an array of the first values of a key, not 5/);
-    assert.match(said[6], /the answer is not that of a sqlite-counter server: is the URL right\?/);
+    assert.match(said[6], /counter_heard: the answer .*: is the URL that of a sqlite-counter server\?/);
     await phone.end();
   });
 
@@ -334,11 +334,16 @@ describe('what cannot be', () => {
       [lines[0].slice(0, lines[0].indexOf('"change":') + 20), /: it is cut short$/],
       [lines[0].replace('"table":"products"', '"table":"none"'), /sqlite-counter: http.*none/],
     ]) {
-      refusing = (request, response) => request.url.includes('/changes?') && Boolean(response.writeHead(200, { 'content-type': 'application/x-ndjson' }).end(`${body}\n`));
+      refusing = (request, response) => {
+        const asked = new URL(request.url, 'http://x').searchParams;
+        const head = { format: 1, source: JSON.parse(lines[0]).source, more: false, changes: 0, skipped: 0, marks: { [asked.get('by')]: 0 }, warnings: [] };
+        const answer = [JSON.stringify(head), ...(asked.has('since') ? [body] : [])];
+        return Boolean(response.writeHead(200, { 'content-type': 'application/x-ndjson' }).end(`${answer.join('\n')}\n`));
+      };
       assert.match(await fails(phone, token), said);
     }
-    refusing = (request, response) => !request.url.includes('/changes') && Boolean(response.writeHead(200).end('{"format":2,"source":"x","mark":0}'));
-    assert.match(await fails(phone, token), /the server speaks a newer format: install a newer sqlite-counter$/);
+    refusing = (request, response) => Boolean(response.writeHead(200).end('{"format":2,"source":"x"}\n'));
+    assert.match(await fails(phone, token), /the answer has the format 2, and this version reads 1: install a newer sqlite-counter: is the URL /);
     assert.deepEqual(await rows(phone), []);
     refusing = undefined;
     assert.equal((await sync(phone, token)).took, 1);

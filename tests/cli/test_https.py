@@ -105,7 +105,7 @@ def test_the_file_may_have_any_name(server, authority, name):
 
 def test_the_file_may_be_a_pipe(server, authority):
     ok("sync", "--ca", "/dev/stdin", "a.db", server.url, text=f"A CA:\n{authority.ca.read_text()}", **TOKEN)
-    assert len(server.seen) > 2
+    assert len(server.seen) > 1
 
 
 def test_more_certificates_may_stand_in_the_file(server, authority, stranger):
@@ -154,7 +154,7 @@ def test_while_it_watches_the_file_is_read_again(server, authority, stranger):
         assert "its certificate is not accepted" in watching.stderr.readline() and server.seen == []
         pathlib.Path("ca").write_bytes(authority.ca.read_bytes())
         for _ in range(40):
-            if ("POST", "/sync/changes") in [seen[:2] for seen in server.seen]:
+            if any("since=" in path for _, path, _ in server.seen):
                 break
             make("a.db", "INSERT INTO v VALUES ('y', 1)")
             time.sleep(0.5)

@@ -1,6 +1,7 @@
 """test_reference.py - docs/reference.md and docs/errors.md name all that there is and nothing else; figures stand in one
 place."""
 import pathlib
+import json
 import re
 import sqlite3
 import subprocess
@@ -109,12 +110,15 @@ def test_all_stored_tables_are_there(tmp_path):
         db.execute("INSERT INTO t(t) VALUES (?)", [command])
     db.execute("INSERT INTO t(k, n, request_id) VALUES (1, 1, 'x')")
     db.execute("INSERT INTO t(t, k) VALUES ('purge below', 0)")
+    answer = {"format": 1, "source": "44444444-4444-4444-8444-444444444444", "more": False, "changes": 0, "skipped": 0, "warnings": [],
+              "marks": {db.execute("SELECT counter_source(1)").fetchone()[0]: 0}}
+    db.execute("SELECT * FROM counter_heard('https://there', ?)", [json.dumps(answer)]).fetchall()
     stored = set()
     for path in sorted((ROOT / "sql").glob("*.sql")):
         stored |= set(re.findall(r'CREATE TABLE (?:IF NOT EXISTS )?"\{schema\}"\."(\S+?)"\s*\(', path.read_text()))
     named = {re.match(r"`(.*)`", row[0])[1].replace("<table>", "{table}") for row in section("## Stored tables")[1:]}
     assert named == stored
-    assert (sum(name.startswith("{table}") for name in stored), sum(name.startswith("counter_") for name in stored)) == (1, 10)
+    assert (sum(name.startswith("{table}") for name in stored), sum(name.startswith("counter_") for name in stored)) == (1, 11)
     there = {re.sub("^(products_counters|t)_", "{table}_", name)
              for name, in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")} - {"products", "products_counters", "t"}
     assert {name for name in there if not name.startswith("sqlite_")} <= named

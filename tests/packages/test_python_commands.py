@@ -78,7 +78,7 @@ DJANGO = textwrap.dedent("""
     from django.conf import settings
     from django.urls import path
     from sqlite_counter.django.views import serve
-    urlpatterns = [path("sync", serve), path("sync/changes", serve), path("other", serve, {"database": "other"}), path("typo", serve, {"database": "typo"})]
+    urlpatterns = [path("sync", serve), path("sync/", serve), path("other", serve, {"database": "other"}), path("typo", serve, {"database": "typo"})]
     settings.configure(SECRET_KEY="-", ROOT_URLCONF="__main__", INSTALLED_APPS=["sqlite_counter.django"], ALLOWED_HOSTS=["*"],
                        MIDDLEWARE=["django.middleware.csrf.CsrfViewMiddleware"],
                        DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": "one.db", "ATOMIC_REQUESTS": True},
@@ -95,22 +95,24 @@ DJANGO = textwrap.dedent("""
     told = []
     client = Client(enforce_csrf_checks=True)
     wsgi = {"HTTP_AUTHORIZATION": "Bearer " + token}
-    told.append(client.get("/sync").status_code)
-    told.append(json.loads(b"".join(client.get("/sync", **wsgi).streaming_content))["mark"])
-    told.append(json.loads(b"".join(client.post("/sync/changes", batch, "application/x-ndjson", **wsgi).streaming_content))["changes"])
-    told.append(client.post("/sync/changes", "half", "application/x-ndjson", **wsgi).status_code)
-    told.append(len(b"".join(client.get("/sync/changes?since=0", **wsgi).streaming_content).splitlines()))
+    post = lambda query, body: client.post("/sync" + query, body, "application/x-ndjson", **wsgi)
+    lines = lambda answer: b"".join(answer.streaming_content).splitlines()
+    told.append(client.post("/sync").status_code)
+    told.append(client.get("/sync", **wsgi).status_code)
+    told.append(json.loads(lines(post("", batch))[0])["changes"])
+    told.append(post("", "half").status_code)
+    told.append(len(lines(post("/?since=0", ""))))
     async def twice():
         client = AsyncClient(enforce_csrf_checks=True)
-        answer = await client.post("/sync/changes", batch, "application/x-ndjson", AUTHORIZATION="Bearer " + token)
-        return answer.status_code, (await client.get("/sync")).status_code
+        answer = await client.post("/sync", batch, "application/x-ndjson", AUTHORIZATION="Bearer " + token)
+        return answer.status_code, (await client.post("/sync")).status_code
     told.append(asyncio.run(twice()))
     for words in ("counter_sync", "nowhere/"), ("counter_sync", "nowhere"), ("counter_token", "ann"), ("counter_token", "--to", "ann"), ("counter_sync", "x", "--database", "other"):
         try:
             call_command(*words)
         except CommandError as error:
             told.append(str(error))
-    typo = client.get("/typo", **wsgi)
+    typo = client.post("/typo", **wsgi)
     told.append([typo.status_code, typo.json()])
     print(json.dumps(told))
     """)
@@ -126,7 +128,7 @@ def test_django_serves_its_file_under_wsgi_and_asgi(package, counter, shop, tmp_
                           env={**CLEAN, "PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1"})
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    assert told[:6] == [401, 0, 1, 400, 1, [200, 401]]
+    assert told[:6] == [401, 405, 1, 400, 2, [200, 401]]
     assert told[6] == "nowhere/: there is no such folder: make it once, by make_folder(), or mount what it is on"
     assert told[7] == "nowhere: there is no such file, and no such directory: make that once, by python -m sqlite_counter folder"
     assert told[8].startswith("ann has a token already") and told[9].startswith("counter_token takes DEVICE, or --remove DEVICE")

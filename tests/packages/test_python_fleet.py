@@ -1,7 +1,10 @@
 """test_python_fleet.py - clients that all sync at once with one file under gunicorn, in WAL: no error, and the sums of all
-increments. `make test-fleet` does it with COUNTER_CLIENTS=100, and prints how many syncs that are in a second."""
+increments. `make test-fleet` does it with COUNTER_CLIENTS=100, and prints how many syncs that are in a second, and in one of the
+server's CPU."""
+import contextlib
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 import textwrap
@@ -51,6 +54,17 @@ def run_clients(package, url, clients):
     return errors, time.monotonic() - begun
 
 
+def cpu_of(path):
+    """Seconds of CPU that gunicorn has used for a file."""
+    ticks = 0
+    for one in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            words = (one / "cmdline").read_bytes()
+            if b"gunicorn" in words and os.fsencode(path) in words:
+                ticks += sum(map(int, (one / "stat").read_text().rpartition(")")[2].split()[11:13]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def test_clients_that_sync_at_once_meet_no_error_and_agree(counter, package, tmp_path):
     need_gunicorn()
     central = Shop(counter, tmp_path / "central.db")
@@ -58,7 +72,9 @@ def test_clients_that_sync_at_once_meet_no_error_and_agree(counter, package, tmp
         shutil.copy(central.path, tmp_path / f"{i}.db")
     clients = [(str(tmp_path / f"{i}.db"), counter.add_token(central.db, f"client {i}")) for i in range(CLIENTS)]
     with gunicorn(package, tmp_path, central.path, "--workers", "2", "--threads", "8", "--timeout", "300") as (url, _):
+        before = cpu_of(central.path)
         errors, took = run_clients(package, url, clients)
+        used = cpu_of(central.path) - before
         assert errors == []
         for path, token in clients[:3]:
             one = Shop(counter, path)
@@ -70,4 +86,5 @@ def test_clients_that_sync_at_once_meet_no_error_and_agree(counter, package, tmp
     assert central.content() == ({}, expected) and central("PRAGMA journal_mode") == [("wal",)]
     assert len(counter.tokens(central.db)) == CLIENTS and all(device.ids for device in counter.tokens(central.db))
     central.close()
-    print(f"\n{CLIENTS} clients at once: {CLIENTS * ROUNDS / took:.0f} syncs/s, {CLIENTS * ROUNDS * (COUNTS + 1) / took:.0f} increments/s")
+    print(f"\n{CLIENTS} clients at once: {CLIENTS * ROUNDS / took:.0f} syncs/s, {CLIENTS * ROUNDS * (COUNTS + 1) / took:.0f} increments/s, "
+          f"{CLIENTS * ROUNDS / used:.0f} syncs per second of the server's CPU")

@@ -10,6 +10,8 @@ import sqlite3
 import threading
 import zlib
 
+from urllib.parse import parse_qsl, quote
+
 import pytest
 
 from conftest import CLEAN, EXAMPLES, ROOT, run
@@ -37,10 +39,10 @@ class Served:
     def sync(self, one, device=None, url=None, **options):
         return self.counter.sync_http(one.db, url or self.url, self.token(device or one.path), **options)
 
-    def ask(self, path, method="GET", body=None, device="test", **headers):
-        """Status and JSON."""
-        status, _, answer = request(self.url + path, method, body, Authorization=f"Bearer {self.token(device)}", **headers)
-        return status, json.loads(answer)
+    def ask(self, body=b"", device="test", query="", method="POST", **headers):
+        """Status and the first line of the answer, JSON."""
+        status, _, answer = request(self.url + query, method, body, Authorization=f"Bearer {self.token(device)}", **headers)
+        return status, json.loads(answer.partition(b"\n")[0])
 
 
 @pytest.fixture
@@ -114,6 +116,108 @@ def test_a_connection_that_breaks_off_anywhere_loses_and_doubles_nothing(served,
         assert one.content() == model.content()
 
 
+class Restores:
+    """Devices that count and sync, whose connections break off; files are copied, forked, and go back to backups of theirs."""
+
+    def __init__(self, served, shop, chance):
+        self.served, self.shop, self.chance, self.model = served, shop, chance, Model()
+        self.proxy, self.shops, self.backups = Cutter(served.url, chance), [shop(i) for i in range(3)], {}
+
+    def sync(self, one):
+        self.proxy.cuts = self.chance.random() < 0.3
+        try:
+            self.served.sync(one, url=self.proxy.url)
+        except self.served.counter.SyncError as error:
+            assert str(error).startswith(f"{self.proxy.url}: ") and self.proxy.cuts, error
+
+    def back_up(self, one):
+        self.backups[one] = sqlite3.connect(":memory:")
+        one.db.backup(self.backups[one])
+
+    def restore(self, one):
+        """Whoever restores the served file gives out the tokens again that are newer."""
+        tokens = one("SELECT * FROM counter_http_tokens") if one is self.served.shop else []
+        self.backups[one].backup(one.db)
+        for token in tokens:
+            one("INSERT OR IGNORE INTO counter_http_tokens VALUES (?, ?)", *token)
+
+    def step(self):
+        one, what = self.chance.choice(self.shops), self.chance.random()
+        if what < 0.45:
+            self.model.step(one, self.chance)
+        elif what < 0.9:
+            self.sync(one)
+        elif what < 0.93:
+            one("SELECT counter_fork()")
+        elif what < 0.96 and len(self.shops) < 6:
+            one("VACUUM INTO ?", path := f"{one.path}.{len(self.shops)}.db")
+            self.shops.append(self.shop(None, path))
+
+    def end(self):
+        self.proxy.cuts = False
+        for one in 3 * self.shops:
+            self.served.sync(one, url=self.proxy.url)
+        for one in [self.served.shop, *self.shops]:
+            assert one.content() == self.model.content()
+        assert all(self.served.sync(one, url=self.proxy.url).gave == 0 for one in self.shops)
+        self.proxy.close()
+
+
+def test_a_server_that_goes_back_to_a_backup_gets_again_what_it_has_lost(served, counter, shop, chance):
+    world = Restores(served, shop, chance)
+    served.token("first"), world.back_up(served.shop)
+    for _ in range(EXAMPLES):
+        if chance.random() < 0.1:
+            chance.choice([world.back_up, world.restore])(served.shop)
+        world.step()
+    world.end()
+
+
+def test_a_device_that_goes_back_to_a_backup_loses_nothing_that_the_server_has(served, counter, shop, chance):
+    """Whether the restore is noticed or not: a device may count only after it has heard from the server."""
+    world = Restores(served, shop, chance)
+    for _ in range(EXAMPLES):
+        one = chance.choice(world.shops)
+        if chance.random() < 0.05:
+            world.back_up(one)
+        elif chance.random() < 0.1 and one in world.backups:
+            served.sync(one)
+            world.restore(one)
+            served.sync(one)
+        world.step()
+    world.end()
+
+
+def test_a_sync_is_one_request_after_the_first(served, counter, shop, modules):
+    one, asked = shop("one"), []
+    with serving(lambda environ, start: asked.append(environ["QUERY_STRING"]) or modules[1].Application(served.shop.path)(environ, start)) as url:
+        for n in 2, 1, 1:
+            one.count("tea")
+            served.shop.count("jam")
+            served.sync(one, url=url)
+            assert len(asked) == n and one.content() == served.shop.content()
+            asked.clear()
+        served.sync(one, url=url)
+        assert len(asked) == 1 and f"&mine={counter.mark(served.shop.db, f'{one.id()} own')}&" in asked[0]
+
+
+def test_what_is_remembered_of_a_server_is_that_of_the_file_at_a_url(served, counter, shop, modules):
+    """Another file is served at the URL, then the first one again."""
+    one, files = shop("one"), [served.shop, shop("another")]
+    applications = [modules[1].Application(each.path) for each in files]
+    for each in files:
+        each.count(each.path)
+    which = [0]
+    tokens = [served.token("one"), counter.add_token(files[1].db, "one")]
+    with serving(lambda environ, start: applications[which[0]](environ, start)) as url:
+        for i in 0, 1, 0, 1:
+            which[0] = i
+            one.count("tea")
+            counter.sync_http(one.db, url, tokens[i])
+            assert files[i].content()[0]["tea"] == one.content()[0]["tea"]
+    assert set(one.content()[0]) == {"tea", files[0].path, files[1].path}
+
+
 def test_what_was_pulled_is_uploaded_and_what_came_in_batches_is_not(served, counter, shop, tmp_path):
     """A laptop uploads for the phone that it pulls. It does not carry from a folder to a server: both have everything from
     whoever counted it."""
@@ -148,8 +252,9 @@ def test_many_changes_come_in_pages(served, counter, shop, modules, monkeypatch)
             one.hit("x", f"page {i} {k}")
         one("COMMIT")
     assert served.sync(one).gave == 4500
-    status, headers, body = request(f"{served.url}/changes", Authorization=f"Bearer {served.token('test')}")
+    status, headers, body = request(f"{served.url}?since=0", "POST", b"", Authorization=f"Bearer {served.token('test')}")
     assert status == 200 and headers["Content-Type"] == "application/x-ndjson" and len(body) < 800_000
+    assert json.loads(body.partition(b"\n")[0])["more"]
     assert served.sync(two).took >= 4500 and two.content() == one.content()  # a page that ends within a transaction begins the next
 
 
@@ -161,7 +266,7 @@ def test_shards_of_ids_of_another_token_are_skipped_and_counted(served, counter,
     served.sync(one, "one"), served.sync(two, "two")
     line = forged(one, lines_of(counter, one), (one.id(), 9, 99))
     for spelled in line, line.replace(one.id().encode(), one.id().upper().encode()):
-        status, said = served.ask("/changes", "POST", spelled, "thief")
+        status, said = served.ask(spelled, "thief")
         assert (status, said["skipped"]) == (200, 1)
     assert served.shop.content() == ({"tea": 3}, {}) and [device.ids for device in counter.tokens(served.shop.db)][1:] == [[], [two.id()]]
     thief.count("tea", 4)
@@ -177,7 +282,7 @@ def test_a_mark_of_a_source_of_another_token_is_not_raised(served, counter, shop
     served.sync(one, "one")
     mark = counter.mark(served.shop.db, f"{one.id()} own")
     lie = batch_of(one.id(), upto=2**62)
-    assert served.ask("/changes", "POST", lie, "thief")[1]["marks"] == {f"{one.id()} own": mark}
+    assert served.ask(lie, "thief")[1]["marks"] == {f"{one.id()} own": mark}
     one.count("tea", 2)
     served.sync(one, "one")
     assert served.shop.content() == ({"tea": 3}, {})
@@ -189,7 +294,7 @@ def test_a_server_that_says_it_has_what_it_has_not_gets_everything(served, count
     one.count("tea", 1), thief.count("jam", 1)
     lie = batch_of(one.id(), upto=2**62)
     served.sync(thief, "thief")
-    served.ask("/changes", "POST", lie, "thief")
+    served.ask(lie, "thief")
     assert served.sync(one, "one").warnings == []
     assert served.shop.content() == ({"jam": 1, "tea": 1}, {})
 
@@ -259,7 +364,7 @@ def test_what_a_removed_device_has_counted_stays_and_nobody_counts_under_it(serv
     token = served.token("one")
     counter.remove_token(served.shop.db, token)
     one.count("tea", 9)
-    assert served.ask("/changes", "POST", lines_of(counter, one), "thief")[1]["skipped"] == 1
+    assert served.ask(lines_of(counter, one), "thief")[1]["skipped"] == 1
     assert served.shop.content() == ({"tea": 1}, {}) and [device.device for device in counter.tokens(served.shop.db)] == ["thief"]
     for wrong in "one", token, "":
         with pytest.raises(counter.SyncError, match="no token of that text and no device of that name"):
@@ -292,21 +397,22 @@ def unchanged(served, counter, shop):
 def test_without_a_token_that_is_known_nothing_is_told(served, unchanged, counter):
     body = lines_of(counter, unchanged)
     for given in {}, {"Authorization": "Bearer "}, {"Authorization": "Bearer x"}, {"Authorization": f"Basic {served.token('test')}"}:
-        for method, path in ("GET", ""), ("GET", "/changes"), ("POST", "/changes"):
-            status, headers, said = request(served.url + path, method, body if method == "POST" else None, **given)
+        for query in "", "?since=0":
+            status, headers, said = request(served.url + query, "POST", body, **given)
             assert status == 401 and headers["WWW-Authenticate"] == "Bearer" and json.loads(said)["error"]
     with pytest.raises(counter.SyncError, match=f"^{served.url}: HTTP 401: this server does not know the token: ask whoever runs it for one$"):
         counter.sync_http(unchanged.db, served.url, "x" * 43)
 
 
 @pytest.mark.parametrize("method, path, status, said", [
-    ("GET", "/nothing", 404, "there is nothing here"), ("GET", "/changes/1", 404, "there is nothing here"),
-    ("PUT", "/changes", 405, "PUT is not for this path"), ("POST", "", 405, "POST is not for this path"),
-    ("GET", "/changes?since=-1", 400, "since must be a whole number"), ("GET", "/changes?since=x", 400, "since must be"),
-    ("GET", "/changes?since=9223372036854775808", 400, "since must be"), ("GET", "/changes?since=%FF", 400, "percent-encoded"),
-    ("GET", "/changes?scope=x", 400, "scope must be a JSON array"), ("GET", "?source=x", 400, "source must be"), ("GET", "?scope=[]", 400, "scope must be a JSON array")])
+    ("POST", "/nothing", 404, "there is nothing here"), ("POST", "/changes", 404, "there is nothing here"),
+    ("PUT", "", 405, "PUT is not for this URL"), ("GET", "?since=0", 405, "GET is not for this URL"),
+    ("POST", "?since=-1", 400, "since must be a whole number"), ("POST", "?since=x", 400, "since must be"), ("POST", "?mine=x", 400, "mine must be"),
+    ("POST", "?since=9223372036854775808", 400, "since must be"), ("POST", "?since=%FF", 400, "percent-encoded"),
+    ("POST", "?scope=x", 400, "scope must be a JSON array"), ("POST", "?by=x", 400, "by must be the name of a file"),
+    ("POST", "?since=0&scope=[]", 400, "scope must be a JSON array")])
 def test_other_paths_methods_and_parameters_have_their_status(served, method, path, status, said):
-    answered, sentence = served.ask(path, method)
+    answered, sentence = served.ask(query=path, method=method)
     assert answered == status and said in sentence["error"]
 
 
@@ -321,12 +427,12 @@ def test_other_paths_methods_and_parameters_have_their_status(served, method, pa
     (lambda body: body.replace(b'"format":1', b'"format":2'), {}, 400, "install a newer sqlite-counter"),
     (lambda body: body.replace(b'"products"', b'"nothing"'), {}, 400, "counter_receive: change 1: table nothing: no table was replicated with this name here")])
 def test_bodies_that_are_refused_change_nothing(served, unchanged, counter, make, headers, status, said):
-    answered, sentence = served.ask("/changes", "POST", make(lines_of(counter, unchanged)), **headers)
+    answered, sentence = served.ask(make(lines_of(counter, unchanged)), **headers)
     assert answered == status and said in sentence["error"]
 
 
 def test_half_a_body_and_one_without_an_end_change_nothing(served, unchanged, counter):
-    body, head = lines_of(counter, unchanged), f"POST /changes HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {served.token('test')}\r\n".encode()
+    body, head = lines_of(counter, unchanged), f"POST / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {served.token('test')}\r\n".encode()
     for more in b"Content-Length: %d\r\n\r\n" % (len(body) + 5), b"Content-Length: x\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n":
         answer = raw(served.url, head + more + body)
         assert answer.startswith(b"HTTP/1.0 400 ") and b'{"error":"' in answer, answer
@@ -336,11 +442,11 @@ def test_a_file_that_is_locked_is_503_and_the_client_tries_again(served, unchang
     monkeypatch.setattr(importlib.import_module("sqlite_counter.pool"), "SECONDS", 0)
     served.token("test"), served.token(unchanged.path)
     served.shop("BEGIN IMMEDIATE")
-    status, headers, said = request(f"{served.url}/changes", "POST", lines_of(counter, unchanged), Authorization=f"Bearer {served.token('test')}")
+    status, headers, said = request(served.url, "POST", lines_of(counter, unchanged), Authorization=f"Bearer {served.token('test')}")
     assert (status, headers["Retry-After"]) == (503, "1") and json.loads(said) == {"error": "the file is locked: try again"}
     with pytest.raises(counter.SyncError, match="HTTP 503: the file is locked: try again"):
         served.sync(unchanged)
-    assert served.ask("")[0] == 200  # readers do not wait
+    assert served.ask(query="?since=0")[0] == 200  # readers do not wait
     served.shop("ROLLBACK")
 
 
@@ -351,21 +457,28 @@ def test_answers_are_compressed_for_those_who_ask(served, counter, shop):
     one.count("tea")
     served.sync(one)
     token = {"Authorization": f"Bearer {served.token('test')}"}
-    plain = request(f"{served.url}/changes", **token)
-    status, headers, body = request(f"{served.url}/changes", Accept_Encoding="br, gzip;q=0.5", **token)
+    plain = request(f"{served.url}?since=0", "POST", **token)
+    status, headers, body = request(f"{served.url}?since=0", "POST", Accept_Encoding="br, gzip;q=0.5", **token)
     assert headers["Content-Encoding"] == "gzip" and zlib.decompress(body, 31) == plain[2] and plain[1]["Content-Encoding"] is None
-    assert request(f"{served.url}/changes", Accept_Encoding="gzip;q=0", **token)[1]["Content-Encoding"] is None
+    assert request(f"{served.url}?since=0", "POST", Accept_Encoding="gzip;q=0", **token)[1]["Content-Encoding"] is None
     two = shop("two")
-    assert [counter.apply(two.db, plain[2]).changes, two.content()] == [1, one.content()]
+    assert [counter.apply(two.db, plain[2].partition(b"\n")[2]).changes, two.content()] == [1, one.content()]
 
 
-def test_an_answer_without_news_is_empty_and_one_without_changes_raises_the_mark(served, counter, shop):
+def test_an_answer_without_news_is_its_first_line_and_one_without_changes_raises_the_mark(served, counter, shop):
     token, two = {"Authorization": f"Bearer {served.token('test')}"}, shop("two")
     served.shop.count("tea")
-    upto = served.ask("/changes")[1]["upto"]
-    assert request(f"{served.url}/changes?since={upto}", **token)[::2] == (200, b"")
-    source = f'{served.shop.id()} ["x"]'
-    assert served.ask("/changes?scope=[%22x%22]")[1] == {"format": 1, "source": source, "since": 0, "upto": upto, "changes": []}
+    ask = lambda query: [json.loads(line) for line in request(served.url + query, "POST", **token)[2].splitlines()]  # noqa: E731
+    (head, line), source = ask("?since=0"), served.shop.id()
+    assert head == {"format": 1, "source": source, "more": False, "changes": 0, "skipped": 0, "marks": {}, "warnings": []}
+    upto, name = line["upto"], f"{two.id()} own"
+    assert ask(f"?since={upto}&of={source}") == ask("") == [head]
+    assert ask(f"?by={quote(name)}&mine=7") == [{**head, "marks": {name: 0}}]
+    for query in f"?since={upto}", f"?since={upto}&of={two.id()}", f"?since={2**63 - 1}&of={source}":  # of another file, or an older one
+        assert ask(query) == [head, line]
+    scoped = f'{source} ["x"]'
+    assert ask("?since=0&scope=[%22x%22]") == [{**head, "source": scoped}, {"format": 1, "source": scoped, "since": 0, "upto": upto, "changes": []}]
+    source = scoped
     assert served.sync(two, scope=["x"]).took == 0 and counter.mark(two.db, source) == upto
 
 
@@ -463,12 +576,12 @@ def answers(status, body, *headers):
 
 
 @pytest.mark.parametrize("status, body, headers, said", [
-    ("200 OK", b"<html>", [], "the answer is no JSON of sqlite-counter"), ("200 OK", b"[]", [], "the answer is no JSON"),
-    ("200 OK", b'{"source":"x"}', [], "the answer has no mark"), ("200 OK", b'{"source":"x","mark":-1}', [], "the answer has no mark"),
-    ("200 OK", b'{"source":7,"mark":0}', [], "the answer has no "), ("200 OK", b'{"source":"x","mark":0}', [], "it gives changes of no file"),
+    ("200 OK", b"<html>\n", [], "counter_heard: the answer .*: is this the URL of a server of sqlite-counter?"), ("200 OK", b"[]\n", [], "counter_heard: the answer must be"),
+    ("200 OK", b'{"source":"x"}\n', [], "counter_heard: the member format"), ("200 OK", b'{"format":1,"source":"x"}\n', [], "counter_heard: the source 'x' is not"),
+    ("200 OK", b"", [], "counter_heard: the answer is cut short"), ("200 OK", b"<html>", [], "the answer broke off: its last line has no end"),
     ("404 Not Found", b"<html>", [], "HTTP 404: Not Found; is this the URL of a server of sqlite-counter?"),
-    ("500 Oops", b'{"error":"a\\u001b[31m\\nb"}', [], r"HTTP 500: a \[31m b$"), ("200 OK", b"0" * 2**21, [], "the answer is no JSON"),
-    ("200 OK", gzip.compress(b"0" * 10**8), [("Content-Encoding", "gzip")], "the answer is no JSON"),
+    ("500 Oops", b'{"error":"a\\u001b[31m\\nb"}', [], r"HTTP 500: a \[31m b$"), ("200 OK", b"0" * 2**21 + b"\n", [], "its answer is too long"),
+    ("200 OK", gzip.compress(b"0" * 10**8), [("Content-Encoding", "gzip")], "a line of the answer is longer than"),
     ("200 OK", b"half", [("Content-Length", "99")], "the answer broke off: .*: sync again")])
 def test_a_server_that_is_another_is_a_sentence(modules, counter, shop, status, body, headers, said):
     one = shop("one")
@@ -505,7 +618,7 @@ def test_gunicorn_takes_chunks_and_no_half_bodies(counter, package, shop, tmp_pa
     token = counter.add_token(central.db, "one")
     one.count("tea", 3)
     body = lines_of(counter, one)
-    head = f"POST /changes HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n".encode()
+    head = f"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n".encode()
     chunks = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (body[:50], body[50:]))
     with gunicorn(package, tmp_path, central.path, "--threads", "2") as (url, _):
         for cut in b"Content-Length: %d\r\n\r\n%s" % (len(body) + 1, body), b"Transfer-Encoding: chunked\r\n\r\n" + chunks[:-20]:
@@ -561,7 +674,7 @@ def test_a_device_does_not_set_what_the_served_file_itself_has_counted(served, c
     id = central.id()
     for source in f"{thief.id()} own", f"{id} own":  # even as the first batch of a token
         line = {**json.loads(forged(thief, counted_batch(counter, thief), (id, 99, 0), (thief.id(), 99, 0))), "source": source}
-        status, said = served.ask("/changes", "POST", json.dumps(line).encode(), "thief")
+        status, said = served.ask(json.dumps(line).encode(), "thief")
         assert status == 200 and said["marks"] == {source: 0} and len(said["warnings"]) == 1
         assert "the device thief sent 1 count under an id of the served file itself" in said["warnings"][0]
     assert central.id() != id and central("SELECT why FROM counter_identity() WHERE state = 'current'") == [("conflict",)]
@@ -634,7 +747,7 @@ def test_random_shards_of_own_ids_never_change_what_the_served_file_has_counted(
         own.append(central.id())
         ids = {*chance.sample(own, min(len(own), 2)), thief.id()}
         clock, value = chance.randrange(1, 12), chance.randrange(-99, 99)
-        status, said = served.ask("/changes", "POST", forged(thief, line, *((id, clock, value) for id in ids)), "thief")
+        status, said = served.ask(forged(thief, line, *((id, clock, value) for id in ids)), "thief")
         assert status == 200, said
         if (clock, value) > shards.get(thief.id(), (0, 0)):
             shards[thief.id()] = clock, value
@@ -677,7 +790,7 @@ def test_a_body_of_more_than_is_taken_at_once_changes_nothing_and_takes_no_memor
     central.count("tea", 1)
     token, sent = counter.add_token(central.db, "till"), gzip.compress(body(shop("till").id()))
     with serving(modules[1].Application(central.path)) as url, peak_of_memory() as peak:
-        status, _, said = request(f"{url}/changes", "POST", sent, Authorization=f"Bearer {token}", Content_Encoding="gzip")
+        status, _, said = request(url, "POST", sent, Authorization=f"Bearer {token}", Content_Encoding="gzip")
     assert status == expected and (status != 413 or "limit: send them in several parts" in json.loads(said)["error"]), said[:200]
     assert peak[0] < 80 * 2**20, peak
     assert central.content() == ({"tea": 1}, {}) and (status == 200 or counter.tokens(central.db) == [("till", [])])
@@ -699,20 +812,20 @@ def test_the_largest_bodies_that_a_client_may_send_are_taken(modules, counter, s
     wide = forged(one, line, *((each, 1, 1) for each in IDS))
     with serving(modules[1].Application(central.path)) as url:
         for body in batch_of(id, *[SHORT] * 1000) * (4 * 2**20 // short), wide:
-            status, _, said = request(f"{url}/changes", "POST", gzip.compress(body, 1), Authorization=f"Bearer {token}", Content_Encoding="gzip")
+            status, _, said = request(url, "POST", gzip.compress(body, 1), Authorization=f"Bearer {token}", Content_Encoding="gzip")
             assert status == 200, said
     assert central.content() == ({}, {"x 1": 200_000})
 
 
 def test_a_token_brings_no_more_than_ten_thousand_sources(served, counter):
     for _ in range(2):
-        assert served.ask("/changes", "POST", b"".join(map(batch_of, IDS[:3])))[0] == 200
+        assert served.ask(b"".join(map(batch_of, IDS[:3])))[0] == 200
     served.shop("WITH others AS (SELECT value FROM json_each(?)) INSERT INTO counter_http_sources SELECT token, value || ' own' FROM "
                 "counter_http_tokens, others", json.dumps(IDS[3:10_000]))
-    assert served.ask("/changes", "POST", b"".join(map(batch_of, IDS[9_990:10_000])))[0] == 200
-    status, said = served.ask("/changes", "POST", batch_of(IDS[10_000]))
+    assert served.ask(b"".join(map(batch_of, IDS[9_990:10_000])))[0] == 200
+    status, said = served.ask(batch_of(IDS[10_000]))
     assert status == 400 and "10000 sources" in said["error"], said
-    assert served.ask("/changes", "POST", batch_of(IDS[10_000]), "another")[0] == 200
+    assert served.ask(batch_of(IDS[10_000]), "another")[0] == 200
     counter.remove_token(served.shop.db, "test")
     assert served.shop("SELECT count(*) FROM counter_http_sources") == [(1,)]
 
@@ -720,22 +833,23 @@ def test_a_token_brings_no_more_than_ten_thousand_sources(served, counter):
 # ---- what a server sends ----
 
 class Speaks:
-    """A server of these answers, one after the other."""
+    """A server of these lines, behind a first line with these members."""
 
-    def __init__(self, *answers):
-        self.answers = list(answers)
+    def __init__(self, *lines, **members):
+        self.lines, self.members = lines, members
 
     def __call__(self, environ, start_response):
         start_response("200 OK", [])
-        return [self.answers.pop(0)]
+        by = dict(parse_qsl(environ["QUERY_STRING"]))["by"]
+        head = {"format": 1, "more": False, "changes": 0, "skipped": 0, "marks": {by: 0}, "warnings": [], **self.members}
+        return [json.dumps(head).encode() + b"\n", *self.lines]
 
 
 def test_a_server_that_sends_the_changes_of_another_source_is_refused(modules, counter, shop):
     one, other, two = shop("one"), shop("other"), shop("two")
     other.count("tea", 5), two.content()
-    state = json.dumps({"format": 1, "source": one.id(), "mark": 0}).encode()
     lines = "".join(f"{line}\n" for line in counter.changes(other.db)).encode()
-    with serving(Speaks(state, lines)) as url, pytest.raises(counter.SyncError, match=f"^{url}: what it has sent was refused: counter_take: it has changes of '{other.id()}'"):
+    with serving(Speaks(lines, source=one.id())) as url, pytest.raises(counter.SyncError, match=f"^{url}: what it has sent was refused: counter_take: it has changes of '{other.id()}'"):
         counter.sync_http(two.db, url, "x")
     assert two.content() == ({}, {})
 
@@ -743,8 +857,8 @@ def test_a_server_that_sends_the_changes_of_another_source_is_refused(modules, c
 @pytest.mark.parametrize("format", [2, "1", 0, None])
 def test_a_server_that_speaks_another_format_is_refused(modules, counter, shop, format):
     one = shop("one")
-    state = json.dumps({"format": format, "source": one.id(), "mark": 0}).encode()
-    with serving(Speaks(state)) as url, pytest.raises(counter.SyncError, match=f"^{url}: its answer has the format {json.dumps(format)}, "):
+    said = "the answer has the format 2" if format == 2 else "the member format must be a whole number"
+    with serving(Speaks(source=one.id(), format=format)) as url, pytest.raises(counter.SyncError, match=f"^{url}: counter_heard: {said}, "):
         counter.sync_http(one.db, url, "x")
 
 
@@ -752,12 +866,22 @@ def test_no_sentence_has_control_characters_of_a_server(modules, counter, shop):
     one = shop("one")
     one.content()
     source = "7529cd67-394b-3247-8020-f2a7272fc8d9"
-    state = json.dumps({"format": 1, "source": source, "mark": 0}).encode()
     line = json.dumps({"format": 1, "source": source, "since": 0, "upto": 1, "changes": [
         {"table": "a\x9b1m\u2028", "packed": "d1030178030132", "change": "03016e0101", "seq": 1}]}, ensure_ascii=False).encode()
-    with serving(Speaks(state, line + b"\n")) as url, pytest.raises(counter.SyncError) as refused:
-        counter.sync_http(one.db, url, "x")
-    assert "no counter table was created" in str(refused.value) and not re.search("[\x00-\x1f\x7f-\x9f\u2028]", str(refused.value))
+    for said in Speaks(line + b"\n", source=source), Speaks(source=source, warnings=["a\x9b1m\u2028"]), Speaks(source="a\x9b1m\u2028"):
+        with serving(said) as url:
+            try:
+                warning, = counter.sync_http(one.db, url, "x").warnings
+            except counter.SyncError as error:
+                warning = str(error)
+        assert warning.startswith(url) and not re.search("[\x00-\x1f\x7f-\x9f\u2028]", warning), warning
+
+
+def test_a_server_that_always_has_more_is_asked_until_no_mark_rises(modules, counter, shop):
+    one = shop("one")
+    one.content()
+    with serving(Speaks(source="7529cd67-394b-3247-8020-f2a7272fc8d9", more=True)) as url:
+        assert counter.sync_http(one.db, url, "x").warnings == []
 
 
 def test_whatever_files_that_are_honest_do_nothing_of_them_is_refused(served, counter, shop, chance):

@@ -453,9 +453,9 @@ def test_a_copy_that_uploads_first_does_not_take_the_id_of_its_original(shop, as
 
 
 def post(server, token, lines):
-    status, _, answer = request(f"{server.url}/changes", "POST", "".join(f"{line}\n" for line in lines).encode(), Authorization=f"Bearer {token}")
+    status, _, answer = request(server.url, "POST", "".join(f"{line}\n" for line in lines).encode(), Authorization=f"Bearer {token}")
     assert status == 200, answer
-    return json.loads(answer)
+    return {**json.loads(answer), "source": None}
 
 
 def test_both_servers_skip_the_same_shards_of_others_and_say_the_same(shop, ask, all_names, served):
@@ -680,54 +680,60 @@ def test_servers_give_the_same_and_refuse_the_same(counter, ask, all_names, serv
     bearer = {"Authorization": f"Bearer {counter.add_token(one.db, 'device')}"}
     for kind in all_names[1:]:
         server = served(kind, one)
+
+        def answer(query):
+            status, headers, body = request(f"{server.url}?{query}", "POST", **bearer)
+            head, *lines = body.decode().split("\n")[:-1]
+            assert status == 200 and headers["Content-Type"] == "application/x-ndjson"
+            return json.loads(head), lines
+
         for scope in None, ["x"], ["🍵 +&%"]:
             query = "" if scope is None else f"&scope={quote(json.dumps(scope, ensure_ascii=False))}"
             expected = ask("cli")("lines", one.path, scope=scope)
-            status, headers, body = request(f"{server.url}/changes?since=0{query}", **bearer)
-            assert status == 200 and headers["Content-Type"] == "application/x-ndjson"
-            given = changes_of(body.decode().split("\n")[:-1])
+            head, lines = answer(f"since=0&by={quote(source + ' own')}&mine=5{query}")
+            given = changes_of(lines)
             assert given == changes_of(expected) or not expected
-            status, _, body = request(f"{server.url}?source={quote(source + ' own')}{query}", **bearer)
-            assert (status, json.loads(body)) == (200, {"format": 1, "source": given[0], "mark": 0})
-            status, _, body = request(f"{server.url}/changes?since={2**63 - 1}{query}", **bearer)
-            given = body.decode().split("\n")[:-1]
-            assert status == 200 and changes_of(given) == changes_of(expected) or not expected, "a mark beyond the end is of a file that was replaced"
-            status, _, body = request(f"{server.url}/changes?since={changes_of(given)[2]}{query}", **bearer)
-            assert (status, body) == (200, b"")
+            assert head == {"format": 1, "source": given[0], "more": False, "changes": 0, "skipped": 0, "marks": {f"{source} own": 0}, "warnings": []}
+            of = f"&of={quote(given[0])}{query}"
+            for other in f"since={2**63 - 1}{of}", f"since={given[2]}{query}", f"since={given[2]}&of={quote(OTHER)}{query}":
+                assert changes_of(answer(other)[1]) == given, "a mark beyond the end, or of another source, is of a file that was replaced"
+            assert answer(f"since={given[2]}{of}") == ({**head, "marks": {}}, [])
+            assert answer(query[1:]) == ({**head, "marks": {}}, [])
         for expected, method, path, body, more in REFUSED:
-            status, headers, answer = request(server.url + path, method, body(good) if body else None, **{**bearer, **more})
-            assert status == expected and (status == 200 or list(json.loads(answer)) == ["error"]), (kind, method, path, answer)
-            assert status != 405 or "GET" in headers["Allow"]
+            status, headers, said = request(server.url + path, method, body(good) if body else None, **{**bearer, **more})
+            assert status == expected and (status == 200 or list(json.loads(said)) == ["error"]), (kind, method, path, said)
+            assert status != 405 or headers["Allow"] == "POST"
             assert status != 401 or headers["WWW-Authenticate"] == "Bearer"
 
 
+OTHER = "44444444-4444-4444-8444-444444444444"
 REFUSED = [
-    (401, "GET", "", None, {"Authorization": "Bearer x"}), (401, "POST", "/changes", bytes, {"Authorization": "Basic eDp4"}),
-    (404, "GET", "/other", None, {}), (404, "GET", "x", None, {}), (405, "POST", "", bytes, {}), (405, "DELETE", "/changes", None, {}),
-    (400, "GET", "?source=x", None, {}), (400, "GET", "?scope=x", None, {}), (400, "GET", "/changes?since=-1", None, {}),
-    (400, "GET", "/changes?since=x", None, {}), (400, "GET", f"/changes?since={2**63}", None, {}), (400, "GET", "/changes?since=0&scope=7", None, {}),
-    (400, "GET", "/changes?since=", None, {}), (400, "GET", "?source=%ff", None, {}),
-    (400, "POST", "/changes", lambda good: good[:-9], {}), (400, "POST", "/changes", lambda good: good + b"\xff\n", {}),
-    (400, "POST", "/changes", lambda good: good.replace(b'"format":1', b'"format":2'), {}), (400, "POST", "/changes", lambda good: good + b"[]", {}),
-    (400, "POST", "/changes", lambda good: good.replace(b'"format":1', b'"format":"1"'), {}),
-    (400, "POST", "/changes", lambda good: good.replace(b'"since":', b'"since":-'), {}),
-    (400, "POST", "/changes", lambda good: good.replace(b'"upto":', b'"upto":1,"was":'), {}),
-    (400, "POST", "/changes", lambda good: good.replace(b'"source":"', b'"source":"x'), {}),
-    (400, "POST", "/changes", lambda good: good.replace(b'"table":"', b'"table":"x'), {}),
-    (400, "POST", "/changes", lambda good: good.replace(b'"packed":"', b'"packed":"x'), {}),
-    (400, "POST", "/changes", lambda good: good.replace(b'"change":"', b'"change":"x'), {}),
-    (400, "POST", "/changes", lambda good: good.replace(b'"change":"', b'"change":"00'), {}),
-    (400, "POST", "/changes", lambda good: good.replace(b'"change":"', b'"was":"'), {}),
-    (400, "POST", "/changes", lambda good: good.replace(b'"seq":', b'"seq":99999999999'), {}),
-    (400, "POST", "/changes", lambda good: good.replace(b'"format":1,', b''), {}),
-    (400, "POST", "/changes", lambda good: good, {"Content-Encoding": "gzip"}),
-    (400, "POST", "/changes", lambda good: gzip.compress(good)[:-9], {"Content-Encoding": "gzip"}),
-    (413, "POST", "/changes", lambda good: gzip.compress(bytes(2**24 + 1)), {"Content-Encoding": "gzip"}),
-    (415, "POST", "/changes", bytes, {"Content-Encoding": "br"}),
-    (200, "POST", "/changes", lambda good: b"", {}), (200, "POST", "/changes", lambda good: b"\r\n \n" + good[:-1] + b"\r\n", {}),
-    (200, "POST", "/changes", gzip.compress, {"Content-Encoding": "gzip"}),
-    (200, "POST", "/changes", lambda good: good.replace(b'"format":1', b'"new":[1],"\\u0066ormat":1'), {}),
-    (200, "GET", "/changes?since=00", None, {}), (200, "GET", "/", None, {}),
+    (401, "POST", "", bytes, {"Authorization": "Bearer x"}), (401, "POST", "", bytes, {"Authorization": "Basic eDp4"}),
+    (404, "POST", "/other", bytes, {}), (404, "POST", "x", bytes, {}), (404, "POST", "/changes", bytes, {}), (405, "GET", "", None, {}), (405, "DELETE", "", None, {}),
+    (400, "POST", "?by=x", None, {}), (400, "POST", "?scope=x", None, {}), (400, "POST", "?since=-1", None, {}), (400, "POST", "?mine=-1", None, {}),
+    (400, "POST", "?since=x", None, {}), (400, "POST", f"?since={2**63}", None, {}), (400, "POST", "?since=0&scope=7", None, {}),
+    (400, "POST", "?since=", None, {}), (400, "POST", "?by=%ff", None, {}),
+    (400, "POST", "", lambda good: good[:-9], {}), (400, "POST", "", lambda good: good + b"\xff\n", {}),
+    (400, "POST", "", lambda good: good.replace(b'"format":1', b'"format":2'), {}), (400, "POST", "", lambda good: good + b"[]", {}),
+    (400, "POST", "", lambda good: good.replace(b'"format":1', b'"format":"1"'), {}),
+    (400, "POST", "", lambda good: good.replace(b'"since":', b'"since":-'), {}),
+    (400, "POST", "", lambda good: good.replace(b'"upto":', b'"upto":1,"was":'), {}),
+    (400, "POST", "", lambda good: good.replace(b'"source":"', b'"source":"x'), {}),
+    (400, "POST", "", lambda good: good.replace(b'"table":"', b'"table":"x'), {}),
+    (400, "POST", "", lambda good: good.replace(b'"packed":"', b'"packed":"x'), {}),
+    (400, "POST", "", lambda good: good.replace(b'"change":"', b'"change":"x'), {}),
+    (400, "POST", "", lambda good: good.replace(b'"change":"', b'"change":"00'), {}),
+    (400, "POST", "", lambda good: good.replace(b'"change":"', b'"was":"'), {}),
+    (400, "POST", "", lambda good: good.replace(b'"seq":', b'"seq":99999999999'), {}),
+    (400, "POST", "", lambda good: good.replace(b'"format":1,', b''), {}),
+    (400, "POST", "", lambda good: good, {"Content-Encoding": "gzip"}),
+    (400, "POST", "", lambda good: gzip.compress(good)[:-9], {"Content-Encoding": "gzip"}),
+    (413, "POST", "", lambda good: gzip.compress(bytes(2**24 + 1)), {"Content-Encoding": "gzip"}),
+    (415, "POST", "", bytes, {"Content-Encoding": "br"}),
+    (200, "POST", "", lambda good: b"", {}), (200, "POST", "", lambda good: b"\r\n \n" + good[:-1] + b"\r\n", {}),
+    (200, "POST", "", gzip.compress, {"Content-Encoding": "gzip"}),
+    (200, "POST", "", lambda good: good.replace(b'"format":1', b'"new":[1],"\\u0066ormat":1'), {}),
+    (200, "POST", "?since=00", None, {}), (200, "POST", "/", None, {}), (200, "POST", "?by=" + OTHER, None, {}),
 ]
 
 

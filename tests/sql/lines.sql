@@ -133,37 +133,10 @@ SELECT c.value, (SELECT count(*) FROM counter_shards(c.cell)) FROM mark, counter
 SELECT c.value, (SELECT count(*) FROM counter_shards(c.cell)) FROM mark, counter_changes(mark) AS f, counter_change(f.change) AS c WHERE partial = 1;
 --= 5|1
 
--- # a-mark-that-another-file-has-confirmed-is-kept-for-each-name
+-- # what-the-arguments-about-an-echo-must-be
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
-SELECT counter_confirmed('7529cd67-394b-3247-8020-f2a7272fc8d9');
---= 0
 INSERT INTO v VALUES('a', 1);
-SELECT counter_confirm('7529cd67-394b-3247-8020-f2a7272fc8d9', counter_source(1), 9), counter_confirmed('7529cd67-394b-3247-8020-f2a7272fc8d9 ["a"]');
---= 9|9
-SELECT counter_confirm('7529cd67-394b-3247-8020-f2a7272fc8d9', counter_source(1), 7), counter_confirmed('7529cd67-394b-3247-8020-f2a7272fc8d9');
---= 7|7
-SELECT counter_mark('7529cd67-394b-3247-8020-f2a7272fc8d9'), counter_confirmed('7529cd67-394b-3247-8020-f2a7272fc8d8'), counter_confirmed('7529cd67-394b-3247-8020-f2a7272fc8d9/00000000000000f3');
---= 0|0|0
-SELECT counter_confirm('7529cd67-394b-3247-8020-f2a7272fc8d9', '7529cd67-394b-3247-8020-f2a7272fc8d9 own', 8), counter_confirmed('7529cd67-394b-3247-8020-f2a7272fc8d9');
---= 8|7
-CREATE VIRTUAL TABLE w USING counter(k TEXT PRIMARY KEY, n COUNTER);
-SELECT counter_confirmed('7529cd67-394b-3247-8020-f2a7272fc8d9');
---= 0
-SELECT counter_confirm('phone', counter_source(1), 7);
---! counter_confirm: source must be TEXT from counter_changes, the UUID of a file, not TEXT 'phone'
-SELECT counter_confirm('7529cd67-394b-3247-8020-f2a7272fc8d9', 'phone', 7);
---! counter_confirm: source must be TEXT from counter_changes, the UUID of a file, not TEXT 'phone'
-SELECT counter_confirm('7529cd67-394b-3247-8020-f2a7272fc8d9', counter_source(1), -1);
---! counter_confirm: mark must be 0 ... 9223372036854775807, not -1
-SELECT counter_confirmed(7);
---! counter_confirmed: source must be TEXT from counter_changes, the UUID of a file, not INTEGER 7
 SELECT * FROM counter_lines(0, 0, NULL, 'phone', 3);
 --! counter_lines: of must be TEXT from counter_changes, the UUID of a file, not TEXT 'phone'
 SELECT * FROM counter_lines(0, 0, NULL, counter_source(1), -3);
 --! counter_lines: mine must be an INTEGER, 0 or more, not INTEGER -3
-DROP TABLE v;
-DROP TABLE w;
-SELECT counter_confirmed('7529cd67-394b-3247-8020-f2a7272fc8d9');
---! counter_confirmed: main has no counter tables
-SELECT counter_confirm('7529cd67-394b-3247-8020-f2a7272fc8d9', '7529cd67-394b-3247-8020-f2a7272fc8d9 own', 8);
---! counter_confirm: main has no counter tables

@@ -138,9 +138,19 @@ SELECT counter_receive('bb', lines) FROM body;
 --! counter_receive: line 1001: there are more than 1000 sources, the limit: send them in several parts
 SELECT count(*) FROM counter_http_ids;
 --= 0
-SELECT name FROM sqlite_master WHERE name = 'counter_http_sources';
---= counter_http_sources
-INSERT INTO counter_http_sources WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 10000) SELECT 'bb', 'source ' || n FROM c;
+SELECT count(*) FROM sqlite_master WHERE name = 'counter_http_sources';
+--= 0
+SELECT counter_receive('bb', '', '00000000-0000-0000-0000-00000000000b own');
+--= {"changes":0,"skipped":0,"marks":{"00000000-0000-0000-0000-00000000000b own":0},"warnings":[]}
+SELECT counter_receive('bb', '{"format":1,"source":"00000000-0000-0000-0000-00000000000c","since":0,"upto":10,"changes":[]}', '00000000-0000-0000-0000-00000000000c own');
+--= {"changes":0,"skipped":0,"marks":{"00000000-0000-0000-0000-00000000000c":10,"00000000-0000-0000-0000-00000000000c own":10},"warnings":[]}
+SELECT counter_receive('bb', '', 'x');
+--! counter_receive: by must be the name of a file, not 'x'
+SELECT counter_receive('cc', '', '00000000-0000-0000-0000-00000000000b own');
+--! counter_receive: no device has a token with this digest
+SELECT counter_receive('bb', '', 7);
+--! counter_receive: by must be TEXT, not INTEGER 7
+INSERT INTO counter_http_sources WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 9999) SELECT 'bb', 'source ' || n FROM c;
 SELECT counter_receive('bb', '{"format":1,"source":"00000000-0000-0000-0000-00000000000b","since":9,"upto":10,"changes":[]}');
 --! counter_receive: the token has brought changes of 10000 sources, the limit, and '00000000-0000-0000-0000-00000000000b' is one more
 

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, TypeVar, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple, TypeVar, Union
 
 from .database import SyncError, ask, open_cursor, text, told, transaction
 
@@ -63,13 +63,16 @@ class Line(NamedTuple):
     changes: int
 
 
-def read_lines(connection: Any, since: int, own: bool = False, scope: Optional[str] = None, least: int = 1) -> Iterator[Line]:
-    """Lines of `least` changes or more. One without changes stands alone, and raises the mark of whoever takes it."""
+def read_lines(connection: Any, since: int, own: bool = False, scope: Optional[str] = None, least: int = 1,
+               left_out: Tuple[Optional[str], int] = (None, 0)) -> Iterator[Line]:
+    """Lines of `least` changes or more, without what a source, the first of `left_out`, has brought up to its mark. A line without
+    changes stands alone, and raises the mark of whoever takes it."""
     need_tables(connection)
     cursor = open_cursor(connection)
     try:
-        for line, *numbers in cursor.execute("SELECT line, since, upto, changes FROM counter_lines(?, ?, ?) WHERE changes >= ?",
-                                             (since, int(own), scope, least)):
+        of, mine = left_out if left_out[1] else (None, None)
+        for line, *numbers in cursor.execute("SELECT line, since, upto, changes FROM counter_lines(?, ?, ?, ?, ?) WHERE changes >= ?",
+                                             (since, int(own), scope, of, mine, least)):
             yield Line(text(line), *numbers)
     finally:
         cursor.close()

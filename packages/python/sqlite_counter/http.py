@@ -9,16 +9,17 @@ import urllib.request
 import zlib
 from contextlib import closing
 from http.client import HTTPException
-from typing import Any, Callable, Dict, Iterator, List, Tuple, TypeVar
-from urllib.parse import quote, urlencode, urlsplit
+from typing import Any, Callable, Iterable, Iterator, List, NamedTuple, Optional, Tuple, TypeVar
+from urllib.parse import urlsplit
 
-from .batches import Scope, gathered, mark, read_lines, scope_text, settle, source_of, take_lines
-from .database import SyncError, plain, told
+from .batches import Scope, gathered, read_lines, scope_text, settle, take_lines
+from .database import SyncError, ask, is_refusal, plain, told
 from .reading import TooLarge, Unreadable, bounded, gunzipped, parts_of
 from .results import Synced, count_apart, forget_warnings, need_no_transaction, tell_warnings
 
 MOST_JSON, MOST_LINE = 2**20, 2**26  # of an answer
 MOST_WARNINGS = 100
+ENOUGH_BYTES = 2**26                # of own changes that are held compressed
 SECONDS = 60                        # without a byte from the server
 TRIES, PAUSE = 3, 1.0
 
@@ -99,40 +100,18 @@ class Server:
         except (OSError, HTTPException, Unreadable) as error:
             raise NoAnswer(self.fail(f"the answer broke off: {sentence(str(error)) or type(error).__name__}: sync again")) from error
 
-    def ask(self, path: str, use: Callable[[Iterator[bytes]], T], body: bytes | None = None, **parameters: Any) -> T:
-        """What `use` makes of the body of the answer. To ask twice does no harm: what has come before changes nothing."""
-        url = f"{self.url}{path}?{urlencode(parameters, quote_via=quote)}" if parameters else self.url + path
-        headers = {"Authorization": f"Bearer {self.token}", "Accept-Encoding": "gzip", "User-Agent": "sqlite-counter"}
-        if body is not None:
-            headers.update({"Content-Encoding": "gzip", "Content-Type": "application/x-ndjson"})
+    def post(self, parameters: str, body: bytes, use: Callable[[Iterator[bytes]], T]) -> T:
+        """What `use` makes of the answer. To ask twice does no harm: what has come before changes nothing."""
+        headers = {"Authorization": f"Bearer {self.token}", "Accept-Encoding": "gzip", "User-Agent": "sqlite-counter",
+                   "Content-Encoding": "gzip", "Content-Type": "application/x-ndjson"}
         for left in reversed(range(TRIES)):
             try:
-                return self.once(urllib.request.Request(url, body, headers), use)
+                return self.once(urllib.request.Request(f"{self.url}?{parameters}", body, headers), use)
             except NoAnswer as error:
                 if not left:
                     raise error.args[0] from error.__cause__
                 time.sleep(PAUSE)
         raise AssertionError
-
-    def json(self, parts: Iterator[bytes]) -> Dict[str, Any]:
-        try:
-            found = json.loads(b"".join(bounded(parts, MOST_JSON)))
-        except (ValueError, RecursionError, TooLarge):
-            found = None
-        if not isinstance(found, dict):
-            raise self.fail("the answer is no JSON of sqlite-counter: is this the URL of its server?")
-        return found
-
-    def warnings(self, answer: Dict[str, Any]) -> List[str]:
-        given = answer.get("warnings", [])
-        if not isinstance(given, list) or len(given) > MOST_WARNINGS or not all(isinstance(each, str) for each in given):
-            raise self.fail("the answer has warnings that are no texts: is this the URL of a server of sqlite-counter?")
-        return [f"{self.url}: {sentence(each)}" for each in given]
-
-    def member(self, answer: Dict[str, Any], name: str, kind: type) -> Any:
-        if type(answer.get(name)) is not kind or (kind is int and answer[name] < 0):
-            raise self.fail(f"the answer has no {name}: is this the URL of a server of sqlite-counter?")
-        return answer[name]
 
     def lines(self, parts: Iterator[bytes]) -> Iterator[bytes]:
         """Whole lines; what follows the last line break was cut short."""
@@ -153,65 +132,134 @@ class Server:
 
 # ---- both ways ----
 
-def gzipped(lines: List[bytes]) -> bytes:
-    gzip = zlib.compressobj(5, zlib.DEFLATED, 31)
-    return b"".join([*(gzip.compress(line) for line in lines), gzip.flush()])
-
-
 SKIPPED = ("it skips what this file has counted, for the id of the file is bound to another token: whoever runs the server moves it "
            "to this one by remove_token(OLD, to=NEW); then everything is uploaded once more")
 
 
-def ask_state(server: Server, own: str, scope: str | None) -> Dict[str, Any]:
-    """What the server gives, and its mark of ours."""
-    known = server.ask("", server.json, source=own, **({} if scope is None else {"scope": scope}))
-    format = known.get("format", 1)
-    if format != 1:
-        raise server.fail(f"its answer has the format {sentence(json.dumps(format))}, and this sqlite-counter knows 1: install a newer one")
-    return known
+def gzipped(lines: Iterable[str]) -> bytes:
+    gzip = zlib.compressobj(5, zlib.DEFLATED, 31)
+    return b"".join([*(gzip.compress(line.encode() + b"\n") for line in lines), gzip.flush()])
 
 
-def upload(connection: Any, server: Server, scope: str | None) -> Tuple[str, Synced]:
-    """The name of what the server gives, and what was given. The mark of the source stays where it was only if the id of this file is
-    bound to another token."""
-    settle(connection)
-    own = source_of(connection, own=True)
-    known = ask_state(server, own, scope)
-    gave, skipped, upto, reached, warnings = 0, 0, 0, 0, []  # type: int, int, int, int, List[str]
-    with closing(read_lines(connection, server.member(known, "mark", int), own=True)) as lines:
-        for some in gathered(lines, lambda line: len(line.text)):
-            answer = server.ask("/changes", server.json, gzipped([line.text.encode() + b"\n" for line in some]))
-            gave += server.member(answer, "changes", int)
-            skipped += server.member(answer, "skipped", int)
-            upto, reached = some[-1].upto, server.member(server.member(answer, "marks", dict), own, int)
-            warnings += [each for each in server.warnings(answer) if each not in warnings]
-    if gave:  # a server that is a copy takes an id of its own when it first merges
-        known = ask_state(server, own, scope)
-    if reached < upto and not warnings:
-        warnings = [f"{server.url}: {SKIPPED}"]
-    return server.member(known, "source", str), Synced(gave, 0, skipped, warnings, 0)
-
-
-def download(connection: Any, server: Server, source: str, scope: str | None) -> int:
-    """How many changes were taken in."""
-    took = 0
-
-    def take(parts: Iterator[bytes]) -> None:
-        nonlocal took
-        for some in gathered(server.lines(parts), len):
-            try:
-                took += take_lines(connection, some, source=source).changes
-            except SyncError as error:
-                raise server.fail(f"what it has sent was refused: {plain(str(error))}") from error.__cause__
-
+def source_named_in(line: bytes) -> Optional[str]:
+    """None if it is no answer of a server of sqlite-counter."""
     try:
-        before, now = -1, mark(connection, source)
-    except Exception as error:
-        raise server.fail(f"it gives changes of no file, but of {sentence(source)!r}") from error
-    while now > before:
-        server.ask("/changes", take, since=now, **({} if scope is None else {"scope": scope}))
-        before, now = now, mark(connection, source)
-    return took
+        source = json.loads(line)["source"]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+    return source if isinstance(source, str) else None
+
+
+class Request(NamedTuple):
+    """Parameters: without and with a question for changes. The source is None if the file knows nothing of the server."""
+    upload: str
+    query: Optional[str]
+    source: Optional[str]
+    mine: int
+
+
+class Heard(NamedTuple):
+    source: str
+    mine: int
+    more: int
+    changes: int
+    skipped: int
+    warnings: str
+
+
+class Sync:
+    """What is remembered of the server, the extension keeps in the file."""
+
+    def __init__(self, connection: Any, server: Server, scope: Optional[str]) -> None:
+        self.connection, self.server, self.scope = connection, server, scope
+        self.gave = self.took = self.skipped = 0
+        self.warnings: List[str] = []
+
+    def request(self) -> Request:
+        [row] = ask(self.connection, "SELECT upload, query, source, mine FROM counter_request(?, ?)", self.server.url, self.scope)
+        return Request(*row)
+
+    def hear(self, line: bytes, sent: Optional[int]) -> Heard:
+        if len(line) > MOST_JSON:
+            raise self.server.fail("its answer is too long: is this the URL of a server of sqlite-counter?")
+        try:
+            [row] = ask(self.connection, "SELECT source, mine, more, changes, skipped, warnings FROM counter_heard(?, ?, ?, ?)",
+                        self.server.url, line.decode(errors="replace"), sent, self.scope)
+        except Exception as error:
+            if not is_refusal(error):
+                raise
+            raise self.server.fail(f"{plain(str(error))}: is this the URL of a server of sqlite-counter?") from error
+        return Heard(*row)
+
+    def note(self, heard: Heard) -> None:
+        self.gave += heard.changes
+        self.skipped += heard.skipped
+        given = [each for each in json.loads(heard.warnings)[:MOST_WARNINGS] if isinstance(each, str)]
+        sentences = [f"{self.server.url}: {sentence(each)}" for each in given]
+        self.warnings += [each for each in sentences if each not in self.warnings]
+
+    def take(self, source: str, lines: Iterable[bytes]) -> None:
+        for some in gathered(lines, len):
+            try:
+                self.took += take_lines(self.connection, some, source=source).changes
+            except SyncError as error:
+                raise self.server.fail(f"what it has sent was refused: {plain(str(error))}") from error.__cause__
+
+    def post(self, parameters: Optional[str], body: bytes, sent: Optional[int]) -> Heard:
+        """Own changes up to `sent` are uploaded then. What the server says of them is kept when all that it has given is taken: it
+        leaves out what this file has brought, if the file knows how far that goes."""
+        def use(parts: Iterator[bytes]) -> Heard:
+            lines = self.server.lines(parts)
+            first = next(lines, b"")
+            source = source_named_in(first)
+            if source is not None:
+                self.take(source, lines)
+            return self.hear(first, sent)
+
+        heard = self.server.post(parameters or "", body, use)
+        self.note(heard)
+        return heard
+
+    def bodies(self, since: int) -> Tuple[List[Tuple[bytes, int]], bool]:
+        """Own changes, each body with where it ends; an empty one if there are none; and whether these are all. They are read before
+        the first is sent, because an answer is written into the file."""
+        made: List[Tuple[bytes, int]] = []
+        size = 0
+        with closing(read_lines(self.connection, since, own=True)) as lines:
+            for some in gathered(lines, lambda line: len(line.text)):
+                made.append((gzipped(line.text for line in some), some[-1].upto))
+                size += sum(len(line.text) for line in some)
+                if size >= ENOUGH_BYTES and some[-1].upto > some[-1].since:
+                    return made, False
+        return made or [(gzipped([]), since)], True
+
+    def give(self) -> Heard:
+        """Uploads own changes, from where the server has them; the last body asks for its changes. A server that has less than it has
+        said was restored, or is another: once, it gets all from there."""
+        went_back, is_all = False, False
+        if self.request().source is None:
+            self.post(self.request().upload, gzipped([]), None)
+        while True:
+            since = self.request().mine
+            (*some, (last, upto)), is_all = self.bodies(since)
+            for body, end in some:
+                self.post(self.request().upload, body, end)
+            heard = self.post(self.request().query, last, upto)
+            if heard.mine < since and not went_back:
+                went_back, self.gave = True, 0
+            elif is_all or heard.mine <= since:
+                break
+        if heard.mine < upto and not self.warnings:
+            self.warnings = [f"{self.server.url}: {SKIPPED}"]
+        return heard
+
+    def run(self) -> None:
+        heard, asked = self.give(), self.request()
+        while heard.more:
+            heard, before = self.post(asked.query, gzipped([]), asked.mine), asked
+            asked = self.request()
+            if asked == before:  # no line has raised the mark
+                break
 
 
 def sync_http(connection: Any, url: str, token: str, scope: Scope = None) -> Synced:
@@ -220,9 +268,9 @@ def sync_http(connection: Any, url: str, token: str, scope: Scope = None) -> Syn
     need_no_transaction(connection)
     server = Server(url, token)
     with told():
-        words = scope_text(scope)
+        sync = Sync(connection, server, scope_text(scope))
         forget_warnings(connection)
-        source, synced = upload(connection, server, words)
-        took = download(connection, server, source, words)
+        settle(connection)
+        sync.run()
         apart = count_apart(connection)
-        return synced._replace(took=took, apart=apart, warnings=synced.warnings + tell_warnings(connection))
+        return Synced(sync.gave, sync.took, sync.skipped, sync.warnings + tell_warnings(connection), apart)

@@ -4,17 +4,35 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections import deque
-from typing import Any, Deque, NamedTuple, Tuple
+from contextlib import contextmanager
+from typing import Any, Deque, Iterator, NamedTuple, Tuple
 
 from .database import ask, in_transaction, is_database_error
 
 SECONDS = 10  # to wait for others
 KEPT = 16     # connections that wait for a request
 
+@contextmanager
+def snapshot(connection: Any) -> Iterator[None]:
+    ask(connection, "BEGIN")
+    try:
+        yield
+    finally:
+        if in_transaction(connection):  # some errors end it by themselves
+            ask(connection, "ROLLBACK")
+
 
 class Lent(NamedTuple):
-    connection: Any
+    """Two connections, for one that cannot write reads its changes itself, without another one. To switch one to and fro would take
+    SQLite more time: it prepares all statements anew then."""
+    writes: Any
+    reads: Any
     file: Tuple[int, int]
+
+    def close(self) -> None:
+        self.reads.close()
+        self.writes.close()
+
 
 
 class Pool:
@@ -26,7 +44,7 @@ class Pool:
         self.waiting: Deque[Lent] = deque()
         self.inherited: Any = None
 
-    def open(self, file: Tuple[int, int]) -> Lent:
+    def connect(self) -> Any:
         from . import load
         connection = sqlite3.connect(self.path, timeout=SECONDS, isolation_level=None, check_same_thread=False)
         try:
@@ -35,7 +53,12 @@ class Pool:
         except BaseException:
             connection.close()
             raise
-        return Lent(connection, file)
+        return connection
+
+    def open(self, file: Tuple[int, int]) -> Lent:
+        lent = Lent(self.connect(), self.connect(), file)
+        ask(lent.reads, "PRAGMA query_only = ON")
+        return lent
 
     def use_wal(self, connection: Any) -> None:
         """Readers and a writer do not wait for each other then. It stays as it is where the file is in use, or cannot have one."""
@@ -58,10 +81,10 @@ class Pool:
                 return self.open((found.st_dev, found.st_ino))
             if lent.file == (found.st_dev, found.st_ino):
                 return lent
-            lent.connection.close()
+            lent.close()
 
-    def give_back(self, lent: Lent, is_usable: bool = True) -> None:
-        if is_usable and not in_transaction(lent.connection) and len(self.waiting) < KEPT:
+    def give_back(self, lent: Lent) -> None:
+        if not in_transaction(lent.writes) and not in_transaction(lent.reads) and len(self.waiting) < KEPT:
             self.waiting.append(lent)
         else:
-            lent.connection.close()
+            lent.close()

@@ -3,7 +3,7 @@ import assert from "assert";
 import http from "http";
 import net from "net";
 import { SyncError, addToken, syncHttp } from "sqlite-counter";
-import { changeOf, claims, close, contents, count, driver, lineOf, open, run, serve } from "./common.mjs";
+import { changeOf, claims, close, contents, count, driver, idOf, lineOf, open, run, serve } from "./common.mjs";
 import { fresh, linesOf, pathOf, post, world } from "./served.mjs";
 
 const CLIENTS = Number(process.env.COUNTER_CLIENTS ?? 10);
@@ -119,11 +119,12 @@ await claims({
   async "another server is no server of counters"() {
     const a = await fresh();
     for (const [body, message] of [
-      ["hello", /is the URL right/],
-      ['{"format":2,"source":"x","mark":0}', /newer format: install a newer/],
-      ['{"format":0,"source":"x","mark":0}', /is the URL right/],
-      ['{"format":"1","source":"x","mark":0}', /is the URL right/],
-      ["x".repeat(2 ** 20 + 1), /more than 1048576 bytes/],
+      ["hello", /counter_heard: the answer .*: is the URL that of a sqlite-counter server\?/],
+      ["", /is the URL that of a sqlite-counter server\?/],
+      ['{"format":2}', /the answer has the format 2, and this version reads 1: install a newer/],
+      ['{"format":0}', /the member format must be/],
+      ['{"format":1,"source":"x"}\n{}\n', /the source 'x' is not the name of a file/],
+      ["x".repeat(2 ** 20 + 1), /the answer is too long/],
     ]) {
       const server = http.createServer((_, response) => response.end(body));
       await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -140,15 +141,17 @@ await claims({
   async "no sentence has control characters of a server, and no line of another source is taken"() {
     const [a, source] = [await fresh(), "7529cd67-394b-3247-8020-f2a7272fc8d9"];
     const change = await changeOf(a, [{ id: source, clock: 1, value: 1 }], { table: "a\u001b[31m\u009b1m\u2028" });
-    const state = JSON.stringify({ format: 1, source, mark: 0 });
-    const line = (of) => lineOf(of, [change]);
+    const head = (of) => JSON.stringify({ format: 1, source: of, more: true, changes: 0, skipped: 0, marks: { [`${own}`]: 0 }, warnings: [] });
+    const own = `${await idOf(a)} own`;
+    const line = (of) => `${head(source)}\n${lineOf(of, [change])}\n`;
     for (const [answers, said] of [
-      [[[200, state], [200, line(source)]], /counter_take: change 1: table a \[31m 1m : no counter table was created with this name here/],
-      [[[200, state], [200, line(`${source}\u001b[31m`)]], /the source '7529cd67-394b-3247-8020-f2a7272fc8d9 \[31m' is not the name of a file/],
-      [[[200, state], [200, line(`${source} own`)]], /it has changes of '7529cd67-394b-3247-8020-f2a7272fc8d9 own', not of '7529/],
+      [[[200, head("a\u001b[31m")]], /the source 'a \[31m' is not the name of a file/],
+      [[[200, line(source)]], /counter_take: change 1: table a \[31m 1m : no counter table was created with this name here/],
+      [[[200, line(`${source}\u001b[31m`)]], /the source '7529cd67-394b-3247-8020-f2a7272fc8d9 \[31m' is not the name of a file/],
+      [[[200, line(`${source} own`)]], /it has changes of '7529cd67-394b-3247-8020-f2a7272fc8d9 own', not of '7529/],
       [[[500, JSON.stringify({ error: "a\u001b[31m\u009b1m\nb" })]], /the server answered 500: a \[31m 1m b: /],
     ]) {
-      const left = [...answers];
+      const left = [...answers, ...answers, ...answers];
       const server = http.createServer((_, response) => {
         const [status, body] = left.shift();
         response.writeHead(status);
@@ -171,7 +174,7 @@ await claims({
     const a = await fresh();
     const server = http.createServer(async (_, response) => {
       await close(a);
-      response.end('{"format":1,"source":"x","mark":0}');
+      response.end('{"format":1}');
     });
     await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
     await assert.rejects(

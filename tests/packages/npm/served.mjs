@@ -28,7 +28,7 @@ export async function world(options, wrap) {
   return { server, served, token, end };
 }
 
-export function ask({ served, token }, { method = "GET", path = "/sync", headers = {}, body } = {}) {
+export function ask({ served, token }, { method = "POST", path = "/sync", headers = {}, body } = {}) {
   return new Promise((resolve, reject) => {
     const authorization = token ? { Authorization: `Bearer ${token}` } : {};
     const request = http.request(
@@ -58,7 +58,10 @@ export async function linesOf(db, options) {
   return `${lines.join("\n")}\n`;
 }
 
-export const post = (world, body, headers) => ask(world, { method: "POST", path: "/sync/changes", headers, body });
+export const post = (world, body, headers) => ask(world, { headers, body });
+
+// The first line of an answer.
+export const headOf = ({ text }) => JSON.parse(text.split("\n")[0]);
 
 export async function refuses(world, request, status, message, headers = {}) {
   const before = await contents(world.server);

@@ -6,7 +6,7 @@ import net from "net";
 import zlib from "zlib";
 import { addToken, apply, handler, removeToken, syncHttp, tokens } from "sqlite-counter";
 import { all, changeOf, claims, close, contents, count, driver, idOf, lineOf, run, serve, shardsOf } from "./common.mjs";
-import { ask, fresh, linesOf, pathOf, post, refuses, world } from "./served.mjs";
+import { ask, fresh, headOf, linesOf, pathOf, post, refuses, world } from "./served.mjs";
 
 await claims({
   async "a path at which there is no file is refused, and none is made"() {
@@ -23,33 +23,33 @@ await claims({
     assert.deepStrictEqual(await tokens(there), [{ device: "till 1", ids: [] }]);
   },
 
-  async "the three requests answer as they are specified"() {
+  async "a request is answered as it is specified"() {
     const w = await world();
     const a = await fresh();
     await count(a, "x", 1, "9007199254740993");
-    const source = `${await idOf(a)} own`;
-    const before = await ask(w, { path: `/sync?source=${encodeURIComponent(source)}` });
-    assert.deepStrictEqual(JSON.parse(before.text), { format: 1, source: await idOf(w.server), mark: 0 });
+    const name = `${await idOf(a)} own`;
+    const by = `by=${encodeURIComponent(name)}`;
+    const first = { format: 1, source: await idOf(w.server), more: false, changes: 0, skipped: 0, warnings: [] };
+    assert.deepStrictEqual(headOf(await ask(w, { path: `/sync?${by}&mine=7` })), { ...first, marks: { [name]: 0 } });
     const posted = await post(w, zlib.gzipSync(await linesOf(a, { own: true })), { "Content-Encoding": "gzip" });
-    const { marks, ...rest } = JSON.parse(posted.text);
-    assert.deepStrictEqual(rest, { changes: 1, skipped: 0, warnings: [] });
-    assert.deepStrictEqual(Object.keys(marks), [source]);
-    const state = await ask(w, { path: `/sync?source=${encodeURIComponent(source)}` });
-    assert.match(state.text, new RegExp(`"mark":${marks[source]}\\}`));
-    const got = await ask(w, { path: "/sync/changes?since=0", headers: { "Accept-Encoding": "gzip" } });
+    const { marks, ...rest } = headOf(posted);
+    assert.deepStrictEqual(rest, { ...first, changes: 1 });
+    assert.deepStrictEqual([Object.keys(marks), posted.text.split("\n").length], [[name], 2]);
+    assert.deepStrictEqual(headOf(await ask(w, { path: `/sync?${by}` })).marks, marks);
+    const got = await ask(w, { path: "/sync?since=0", headers: { "Accept-Encoding": "gzip" } });
     assert.deepStrictEqual([got.headers["content-encoding"], got.headers["content-type"]], ["gzip", "application/x-ndjson"]);
-    const line = zlib.gunzipSync(got.bytes).toString();
-    const { upto, changes } = JSON.parse(line);
+    const [, line, none] = zlib.gunzipSync(got.bytes).toString().split("\n");
+    const { source, upto, changes } = JSON.parse(line);
+    assert.deepStrictEqual([source, none], [first.source, ""]);
     const [{ told }] = await all(w.server, `SELECT counter_change_json(x'${changes[0].change}') AS told`);
     assert.match(told, /"value":9007199254740993/);
-    assert.strictEqual((await ask(w, { path: `/sync/changes?since=${upto}` })).text, "");
-    assert.strictEqual((await ask(w, { path: "/sync/changes?since=9223372036854775807" })).text, line); // a mark of another file
+    const lines = async (query) => (await ask(w, { path: `/sync?${query}` })).text.split("\n").slice(1, -1);
+    assert.deepStrictEqual(await lines(`since=${upto}&of=${source}`), []);
+    for (const query of [`since=${upto}`, `since=${upto}&of=${await idOf(a)}`, `since=9223372036854775807&of=${source}`])
+      assert.deepStrictEqual(await lines(query), [line]); // of another file, or an older one
     const scope = encodeURIComponent('["z"]');
-    assert.strictEqual(
-      JSON.parse((await ask(w, { path: `/sync?scope=${scope}` })).text).source,
-      `${await idOf(w.server)} ["z"]`
-    );
-    assert.deepStrictEqual(JSON.parse((await ask(w, { path: `/sync/changes?since=0&scope=${scope}` })).text).changes, []);
+    assert.strictEqual(headOf(await ask(w, { path: `/sync?scope=${scope}` })).source, `${source} ["z"]`);
+    assert.deepStrictEqual((await lines(`since=0&scope=${scope}`)).map((each) => JSON.parse(each).changes), [[]]);
     await w.end(a);
   },
 
@@ -58,7 +58,7 @@ await claims({
     const a = await fresh();
     await count(a, "x", 1, 1);
     const good = await linesOf(a, { own: true });
-    const changed = { method: "POST", path: "/sync/changes" };
+    const changed = {};
     await refuses({ ...w, token: "" }, {}, 401, /the token is missing or unknown/, { "www-authenticate": "Bearer" });
     await refuses(
       { ...w, token: w.token.replace(/.$/, (last) => (last === "A" ? "E" : "A")) },
@@ -67,12 +67,12 @@ await claims({
       /unknown/
     );
     await refuses(w, { path: "/other" }, 404, /nothing at \/other/);
-    await refuses(w, { path: "/sync/changes", method: "DELETE" }, 405, /GET, POST/, { allow: "GET, POST" });
-    await refuses(w, { path: "/sync", method: "POST", body: good }, 405, /GET/, { allow: "GET" });
+    for (const method of ["GET", "DELETE"]) await refuses(w, { method }, 405, /POST/, { allow: "POST" });
+    await refuses(w, { path: "/sync?mine=x" }, 400, /mine must be a whole number/);
     for (const since of ["", "x", "-1", "1.5", "9223372036854775808"])
-      await refuses(w, { path: `/sync/changes?since=${since}` }, 400, /since must be a whole number/);
-    await refuses(w, { path: "/sync?source=nobody" }, 400, /counter_mark: source/);
-    await refuses(w, { path: `/sync/changes?since=0&scope=${encodeURIComponent('"x"')}` }, 400, /scope/);
+      await refuses(w, { path: `/sync?since=${since}` }, 400, /since must be a whole number/);
+    await refuses(w, { path: "/sync?by=nobody" }, 400, /counter_receive: by must be the name of a file/);
+    await refuses(w, { path: `/sync?since=0&scope=${encodeURIComponent('"x"')}` }, 400, /scope/);
     await refuses(w, { ...changed, body: good.slice(0, -40) }, 400, /counter_receive: it is cut short/);
     await refuses(
       w,
@@ -110,8 +110,8 @@ await claims({
       413,
       /more than 100000 bytes/
     );
-    assert.deepStrictEqual(JSON.parse((await post(w, "")).text), { changes: 0, skipped: 0, marks: {}, warnings: [] });
-    assert.deepStrictEqual(JSON.parse((await post(w, good)).text).changes, 1);
+    assert.deepStrictEqual(headOf(await post(w, "")).marks, {});
+    assert.deepStrictEqual(headOf(await post(w, good)).changes, 1);
     await w.end(a);
   },
 
@@ -125,7 +125,7 @@ await claims({
       let said = "";
       socket.on("data", (bytes) => (said += bytes)).on("error", () => {});
       socket.write(
-        `POST /sync/changes HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${w.token}\r\nContent-Length: ${good.length + 5}\r\n\r\n${good}`
+        `POST /sync HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${w.token}\r\nContent-Length: ${good.length + 5}\r\n\r\n${good}`
       );
       await new Promise((resolve) => setTimeout(resolve, 50));
       const closed = new Promise((resolve) => socket.on("close", resolve));
@@ -152,11 +152,12 @@ await claims({
     const send = async (shards, device) => {
       const { change } = await changeOf(b, shards.sort((one, two) => (one.id.toLowerCase() < two.id.toLowerCase() ? -1 : 1)));
       const body = JSON.stringify({ ...line, changes: [{ ...line.changes[0], change }] });
-      return { ...JSON.parse((await post({ ...w, token: device }, body)).text), marks: 0 };
+      const { changes, skipped, warnings } = headOf(await post({ ...w, token: device }, body));
+      return { changes, skipped, warnings };
     };
     const shards = (await shardsOf(b, line.changes[0])).filter((each) => each.id !== id);
-    assert.deepStrictEqual(await send([...shards, forged], other), { changes: 1, skipped: 1, marks: 0, warnings: [] });
-    assert.deepStrictEqual(await send([forged], other), { changes: 0, skipped: 1, marks: 0, warnings: [] });
+    assert.deepStrictEqual(await send([...shards, forged], other), { changes: 1, skipped: 1, warnings: [] });
+    assert.deepStrictEqual(await send([forged], other), { changes: 0, skipped: 1, warnings: [] });
     const ahead = lineOf(`${id.toUpperCase()} own`, []).replace('"upto":9', '"upto":9223372036854775807');
     const said = (await post({ ...w, token: other }, ahead)).text;
     assert.match(said, /"marks":\{"[^"]* own":\d{16}\}/); // nobody else raises the mark of a device
@@ -168,7 +169,7 @@ await claims({
     await assert.rejects(addToken(w.server, "phone"), /the device phone has a token/);
     await assert.rejects(removeToken(w.server, "laptop", { to: "laptop" }), /cannot hand its ids on to itself/);
     await removeToken(w.server, "laptop", { to: "phone" });
-    assert.match((await ask({ ...w, token: other }, { path: `/sync?source=${await idOf(b)}%20own` })).text, /"mark":0\}/);
+    assert.match((await ask({ ...w, token: other }, { path: `/sync?by=${await idOf(b)}%20own` })).text, / own":0\}/);
     await assert.rejects(removeToken(w.server, "laptop"), /no token was given to the device laptop/);
     assert.deepStrictEqual((await tokens(w.server))[0].ids.sort(), [id, await idOf(b)].sort());
     await assert.rejects(
@@ -191,7 +192,7 @@ await claims({
     const [counted] = JSON.parse(await linesOf(thief, { own: true })).changes;
     const { change } = await changeOf(thief, [id, own].sort().map((each) => ({ id: each, clock: 99, value: 0 })));
     for (const source of [`${id} own`, `${own} own`]) {
-      const said = JSON.parse((await post(w, lineOf(source, [{ ...counted, change }]))).text);
+      const said = headOf(await post(w, lineOf(source, [{ ...counted, change }])));
       assert.deepStrictEqual(said.marks, { [source]: 0 });
       assert.match(said.warnings[0], /^the device laptop sent 1 count under an id of the served file itself/);
     }
@@ -249,7 +250,7 @@ await claims({
       const before = process.memoryUsage().rss;
       const begun = Date.now();
       const headers = { "Content-Encoding": "gzip" };
-      await refuses(w, { method: "POST", path: "/sync/changes", headers, body: zlib.gzipSync(body) }, 413, new RegExp(said));
+      await refuses(w, { headers, body: zlib.gzipSync(body) }, 413, new RegExp(said));
       assert.ok(Date.now() - begun < 20000, `${said}: ${Date.now() - begun} ms`);
       assert.ok(process.memoryUsage().rss - before < 300 * 2 ** 20, `${said}: ${(process.memoryUsage().rss - before) >> 20} MiB`);
     }
@@ -299,7 +300,7 @@ await claims({
         syncHttp(a, w.served.url, w.token),
         (error) => error.status === 413 && /the server answered 413: the body has more than 100000 bytes/.test(error.message)
       );
-    const head = `POST /sync/changes HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${w.token}\r\nContent-Length: ${20 * 2 ** 20}\r\n\r\n`;
+    const head = `POST /sync HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${w.token}\r\nContent-Length: ${20 * 2 ** 20}\r\n\r\n`;
     for (const milliseconds of [0, 150]) {
       const socket = net.connect(w.served.port, "127.0.0.1");
       const closed = new Promise((resolve) => socket.on("close", resolve));
@@ -335,12 +336,12 @@ await claims({
 
   async "it stands behind other handlers, and says if these have read the body"() {
     const w = await world({}, (handle) => (request, response) => {
-      if (request.url !== "/sync/changes") return handle(request, response, () => response.writeHead(204).end());
+      if (request.url !== "/sync?read") return handle(request, response, () => response.writeHead(204).end());
       request.on("end", () => handle(request, response)).resume();
     });
     assert.strictEqual((await ask(w, { path: "/other" })).status, 204);
     assert.strictEqual((await ask(w)).status, 200);
-    const answer = await post(w, "{}");
+    const answer = await ask(w, { path: "/sync?read", body: "{}" });
     assert.strictEqual(answer.status, 500);
     assert.match(answer.text, /the body was read before handler\(\) got it: call handler\(\) before express\.json\(\)/);
     await w.end();

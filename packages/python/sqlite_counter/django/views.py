@@ -1,6 +1,6 @@
 """views.py - serves the file of a database to those who have a token (manage.py counter_token).
 
-    path("sync", serve), path("sync/changes", serve)        # in urls.py, with or without a slash behind
+    path("sync", serve)        # in urls.py, with or without a slash behind
 """
 import functools
 
@@ -22,7 +22,6 @@ def application(path):
 @transaction.non_atomic_requests
 def serve(request, database=DEFAULT_DB_ALIAS):
     """The application has connections of its own. Under ASGI the request is what its body is read from."""
-    path = "/changes" if request.path.rstrip("/").endswith("/changes") else ""
     input = {} if "wsgi.input" in request.META else {"wsgi.input": request, "wsgi.input_terminated": True}
     said = []
     try:
@@ -30,7 +29,7 @@ def serve(request, database=DEFAULT_DB_ALIAS):
     except SyncError:
         return JsonResponse({"error": "the file is not there: try again"}, status=503,
                             headers={"Retry-After": "1", "Cache-Control": "no-store"})
-    body = serves({**request.META, **input, "PATH_INFO": path}, lambda status, headers: said.extend([status, headers]))
+    body = serves({**request.META, **input, "PATH_INFO": ""}, lambda status, headers: said.extend([status, headers]))
     status, headers = said
     kind = HttpResponse if isinstance(body, list) else StreamingHttpResponse
     response = kind(body, status=int(status[:3]), reason=status[4:])

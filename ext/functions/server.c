@@ -1,0 +1,260 @@
+/* functions/server.c - what a file says to a server by HTTP, and remembers: docs/batches.md.
+ *
+ *     SELECT upload, query, source, mine FROM counter_request(url [, scope])
+ *         the parameters of a request, percent-encoded: `query` asks for changes, too, and is NULL
+ *         if the file knows nothing of the server. It uploads own changes from `mine` on.
+ *     SELECT source, mine, more, changes, skipped, warnings
+ *       FROM counter_heard(url, answer [, sent [, scope]])
+ *         takes the first line of an answer. `sent`: up to where own changes were sent, NULL if the
+ *         file knew nothing of the server. `warnings`: an array of JSON.
+ *
+ * counter_servers has a row for each URL. What a server says of a file holds for the name of its
+ * own changes alone: a copy or a fork begins at 0. */
+#include "functions/functions.h"
+
+#include <string.h>
+
+typedef struct server {
+    ctr_conn *conn;
+    ctr_scope scope;    /* owned */
+    const char *url;    /* without slashes at its end, which may be there or not */
+    char *own;          /* owned: the name of the own changes of main */
+    const char *source; /* what the server gives, without a scope; NULL: it was never heard */
+    int64_t mine;       /* up to where it has the own changes */
+    bool is_kept;       /* that is in the file */
+} server;
+
+static void read_kept(server *at)
+{
+    ctr_conn *conn = at->conn;
+    ctr_run run = ctr_run_on(conn, "main", NULL);
+    if (ctr_rc(conn) != SQLITE_OK || !ctr_schema_is_table(conn, "main", "counter_servers")) return;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SERVERS_READ);
+    ctr_run_bind_text(&run, row, ":url", at->url);
+    if (ctr_run_row(&run, row)) {
+        const char *source = ctr_text_column(conn, row, 0), *own = ctr_text_column(conn, row, 1);
+        at->source = source ? ctr_text_print(conn, "%s", source) : NULL;
+        at->is_kept = own && strcmp(own, at->own) == 0;
+        if (at->is_kept) at->mine = sqlite3_column_int64(row, 2);
+    }
+    sqlite3_finalize(row);
+}
+
+static void open_server(server *at, sqlite3_value *url, sqlite3_value *scope)
+{
+    ctr_conn *conn = at->conn;
+    const char *text = ctr_answer_arg(conn, url, "the URL", "");
+    size_t size = text ? strlen(text) : 0;
+    while (size > 0 && text[size - 1] == '/') size--;
+    at->url = ctr_text_print(conn, "%.*s", (int)size, text ? text : "");
+    if (scope && sqlite3_value_type(scope) != SQLITE_NULL) ctr_scope_open(&at->scope, conn, scope);
+    at->own = ctr_rc(conn) == SQLITE_OK ? ctr_exchange_source(conn, true, NULL) : NULL;
+    if (!at->own && ctr_rc(conn) == SQLITE_OK) ctr_identity_missing(conn, "main");
+    read_kept(at);
+}
+
+static void close_server(server *at)
+{
+    ctr_scope_close(&at->scope);
+    sqlite3_free(at->own);
+}
+
+/* ---- the request ----------------------------------------------------------------------------- */
+
+static void append_encoded(sqlite3_str *out, const char *text)
+{
+    static const char PLAIN[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+    for (; *text; text++)
+        if (strchr(PLAIN, *text))
+            sqlite3_str_appendchar(out, 1, *text);
+        else
+            sqlite3_str_appendf(out, "%%%02X", (unsigned char)*text);
+}
+
+/* Returns the name of what the server gives of the scope, in the arena. */
+static const char *scoped_source(const server *at)
+{
+    if (!at->scope.text) return at->source;
+    return ctr_text_print(at->conn, "%s %s", at->source, at->scope.text);
+}
+
+static void answer_request(ctr_answer *answer, const server *at)
+{
+    ctr_conn *conn = at->conn;
+    ctr_marks_source named;
+    const char *source = at->source ? scoped_source(at) : NULL;
+    int64_t since = 0;
+    sqlite3_str *out = sqlite3_str_new(conn->db);
+    sqlite3_str_appendall(out, "by=");
+    append_encoded(out, at->own);
+    if (source) sqlite3_str_appendf(out, "&mine=%lld", (long long)at->mine);
+    if (at->scope.text) sqlite3_str_appendall(out, "&scope=");
+    if (at->scope.text) append_encoded(out, at->scope.text);
+    int size = sqlite3_str_length(out);
+    if (source && ctr_marks_source_of(source, strlen(source), &named))
+        since = ctr_marks_of_feed(conn, &named);
+    sqlite3_str_appendf(out, "&since=%lld&of=", (long long)since);
+    append_encoded(out, source ? source : "");
+    char *query = ctr_text_finish(conn, out);
+    if (query) ctr_answer_span(answer, (ctr_span){query, (size_t)size});
+    ctr_answer_text(answer, source ? query : NULL);
+    ctr_answer_text(answer, source);
+    ctr_answer_integer(answer, at->mine);
+    sqlite3_free(query);
+}
+
+static void fill_request(ctr_answer *answer, sqlite3_value **args)
+{
+    server at = {.conn = answer->conn};
+    open_server(&at, args[0], args[1]);
+    if (ctr_rc(at.conn) == SQLITE_OK) answer_request(answer, &at);
+    close_server(&at);
+}
+
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+enum {
+    HEARD_FORMAT,
+    HEARD_SOURCE,
+    HEARD_MORE,
+    HEARD_CHANGES,
+    HEARD_SKIPPED,
+    HEARD_MARKS,
+    HEARD_WARNINGS,
+    N_HEARD
+};
+
+static void read_members(ctr_conn *conn, sqlite3_value *answer, ctr_span *members)
+{
+    static const char *const KNOWN[] = {"format",  "source", "more",     "changes",
+                                        "skipped", "marks",  "warnings", NULL};
+    ctr_span whole;
+    const char *text = ctr_answer_arg(conn, answer, "the answer", "");
+    size_t size = text ? (size_t)sqlite3_value_bytes(answer) : 0;
+    const char *wrong = ctr_rc(conn) == SQLITE_OK ? ctr_json_check(text, size, &whole) : NULL;
+    if (ctr_rc(conn) == SQLITE_OK && (wrong || ctr_json_type_of(whole) != CTR_JSON_OBJECT))
+        ctr_problem_set(conn, SQLITE_ERROR, "the answer %s",
+                        wrong ? wrong : "must be an object of JSON");
+    if (ctr_rc(conn) != SQLITE_OK) return;
+    ctr_members_find(conn, whole, KNOWN, members);
+    int64_t format = ctr_member_number(conn, "format", members[HEARD_FORMAT], 1);
+    if (format > CTR_LINES_FORMAT)
+        ctr_problem_set(
+            conn, SQLITE_ERROR,
+            "the answer has the format %lld, and this version reads %d: install a newer "
+            "sqlite-counter",
+            (long long)format, CTR_LINES_FORMAT);
+}
+
+/* Reads the source of the server, which must be of the scope that was asked for. */
+static void hear_source(server *at, ctr_span member)
+{
+    ctr_conn *conn = at->conn;
+    ctr_marks_source named;
+    const char *source = ctr_member_text(conn, "source", member), *scope = at->scope.text;
+    if (!source) return;
+    bool is = ctr_marks_source_of(source, strlen(source), &named) && !named.own &&
+              (scope ? named.scope && strcmp(scope, named.scope) == 0 : !named.scope);
+    if (!is)
+        ctr_problem_set(conn, SQLITE_ERROR, "the source %Q is not the name of a file%s%s", source,
+                        scope ? ", with the scope " : "", scope ? scope : "");
+    size_t size = strlen(source) - (is && scope ? strlen(scope) + 1 : 0);
+    const char *whole = ctr_text_print(conn, "%.*s", (int)size, source);
+    at->is_kept = at->is_kept && at->source && whole && strcmp(at->source, whole) == 0;
+    at->source = whole;
+}
+
+/* Reads up to where the server has what was sent; nothing if what it has given has made the file
+ * take another id, under whose name it has sent nothing yet. A file that was restored has fewer changes than
+ * the server has heard of, so that nothing above the end of what it has sent is believed. One that
+ * knew nothing of the server believes what can be true. */
+static void hear_mark(server *at, ctr_span marks, sqlite3_value *sent)
+{
+    ctr_conn *conn = at->conn;
+    const char *const names[] = {at->own, NULL};
+    ctr_span member = {NULL, 0};
+    int64_t mark = 0;
+    if (!marks.text || ctr_json_type_of(marks) != CTR_JSON_OBJECT)
+        ctr_member_refuse(conn, "marks", "an object", marks);
+    else
+        ctr_members_find(conn, marks, names, &member);
+    if (member.text) mark = ctr_member_number(conn, at->own, member, 0);
+    if (ctr_rc(conn) != SQLITE_OK) return;
+    if (sent && sqlite3_value_type(sent) != SQLITE_NULL) {
+        int64_t most = ctr_arg_between(conn, "sent", "an INTEGER, 0 or more", sent, 0, INT64_MAX);
+        if (mark > most) mark = most;
+    } else if (mark > ctr_feed_end(conn)) {
+        mark = 0;
+    }
+    at->is_kept = at->is_kept && at->mine == mark;
+    at->mine = mark;
+}
+
+static void keep(const server *at)
+{
+    ctr_conn *conn = at->conn;
+    ctr_session session = {0};
+    if (ctr_rc(conn) != SQLITE_OK || at->is_kept) return;
+    if (ctr_session_begin(&session, conn, true) == SQLITE_OK) {
+        ctr_session_lock(&session, "main");
+        ctr_run run = ctr_run_on(conn, "main", NULL);
+        if (!ctr_schema_is_table(conn, "main", "counter_servers")) {
+            ctr_run_do(&run, CTR_SQL_SERVERS_CREATE, NULL);
+            ctr_session_renew(conn);
+        }
+        ctr_run_with(&run, CTR_SQL_SERVERS_WRITE, ":url t :source t :own t :mark i", at->url,
+                     at->source, at->own, at->mine);
+    }
+    ctr_session_end(&session);
+}
+
+static void fill_heard(ctr_answer *answer, sqlite3_value **args)
+{
+    ctr_conn *conn = answer->conn;
+    server at = {.conn = conn};
+    ctr_span members[N_HEARD] = {{NULL, 0}};
+    open_server(&at, args[0], args[3]);
+    read_members(conn, args[1], members);
+    if (ctr_rc(conn) == SQLITE_OK) hear_source(&at, members[HEARD_SOURCE]);
+    if (ctr_rc(conn) == SQLITE_OK) hear_mark(&at, members[HEARD_MARKS], args[2]);
+    const ctr_span more = members[HEARD_MORE], said = members[HEARD_WARNINGS];
+    if (ctr_rc(conn) == SQLITE_OK && (!more.text || (ctr_json_type_of(more) != CTR_JSON_FALSE &&
+                                                     ctr_json_type_of(more) != CTR_JSON_TRUE)))
+        ctr_member_refuse(conn, "more", "true or false", more);
+    if (ctr_rc(conn) == SQLITE_OK && (!said.text || ctr_json_type_of(said) != CTR_JSON_ARRAY))
+        ctr_member_refuse(conn, "warnings", "an array", said);
+    int64_t changes = ctr_member_number(conn, "changes", members[HEARD_CHANGES], 0);
+    int64_t skipped = ctr_member_number(conn, "skipped", members[HEARD_SKIPPED], 0);
+    keep(&at);
+    if (ctr_rc(conn) == SQLITE_OK) {
+        ctr_answer_text(answer, scoped_source(&at));
+        ctr_answer_integer(answer, at.mine);
+        ctr_answer_integer(answer, ctr_json_type_of(more) == CTR_JSON_TRUE);
+        ctr_answer_integer(answer, changes);
+        ctr_answer_integer(answer, skipped);
+        ctr_answer_span(answer, said);
+    }
+    close_server(&at);
+}
+
+int ctr_server_register(sqlite3 *db, ctr_conn *conn)
+{
+    static const ctr_answer_kind ANSWERS[] = {
+        {.name = "counter_request",
+         .columns = "upload TEXT, query TEXT, source TEXT, mine INTEGER",
+         .args = "url HIDDEN, scope HIDDEN",
+         .n_needed = 1,
+         .usage = "one argument is needed, the URL of a server",
+         .fill = fill_request},
+        {.name = "counter_heard",
+         .columns = "source TEXT, mine INTEGER, more INTEGER, changes INTEGER, skipped INTEGER, "
+                    "warnings TEXT",
+         .args = "url HIDDEN, answer HIDDEN, sent HIDDEN, scope HIDDEN",
+         .n_needed = 2,
+         .usage = "two arguments are needed, the URL of a server and the first line of its answer",
+         .works = true,
+         .fill = fill_heard},
+    };
+    return ctr_answer_register(db, conn, ANSWERS, sizeof ANSWERS / sizeof *ANSWERS);
+}
