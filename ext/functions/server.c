@@ -179,7 +179,7 @@ static void hear_mark(server *at, ctr_span marks, sqlite3_value *sent)
         ctr_member_refuse(conn, "marks", "an object", marks);
     else
         ctr_members_find(conn, marks, names, &member);
-    if (member.text) mark = ctr_member_number(conn, at->own, member, 0);
+    if (member.text) mark = ctr_member_number(conn, "marks", member, 0);
     if (ctr_rc(conn) != SQLITE_OK) return;
     if (sent && sqlite3_value_type(sent) != SQLITE_NULL) {
         int64_t most = ctr_arg_between(conn, "sent", "an INTEGER, 0 or more", sent, 0, INT64_MAX);

@@ -373,7 +373,8 @@ static void append_refused(const ctr_taker *to, sqlite3_str *out)
 static void append_answer(const ctr_taker *to, sqlite3_str *out)
 {
     sqlite3_str_appendchar(out, 1, '{');
-    if (to->sender) sqlite3_str_appendf(out, "\"left_out\":%lld,", (long long)to->left_out);
+    if (to->sender && to->mine >= 0)
+        sqlite3_str_appendf(out, "\"left_out\":%lld,", (long long)to->left_out);
     sqlite3_str_appendf(out, "\"changes\":%lld,\"skipped\":%lld,\"marks\":{",
                         (long long)to->changes, to->sender ? (long long)to->sender->skipped : 0LL);
     append_marks(to, out);

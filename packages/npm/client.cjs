@@ -8,7 +8,7 @@
 "use strict";
 
 const { SyncError, plain } = require("./errors.cjs");
-const { PART, joined, partsOf, scopeText } = require("./lines.cjs");
+const { FORMAT, PART, joined, partsOf, scopeText } = require("./lines.cjs");
 
 const MAX_ANSWER = 2 ** 20; // bytes of an answer that is refused, and of the first line of others
 const TRIES = 3;
@@ -104,11 +104,11 @@ async function take(file, server, part, source) {
   }
 }
 
-// undefined if it is no answer of a sqlite-counter server.
+// undefined if it is no answer of a server of sqlite-counter, or a newer one: hear() says so.
 function sourceNamedIn(line) {
   try {
-    const { source } = JSON.parse(new TextDecoder().decode(line));
-    return typeof source === "string" ? source : undefined;
+    const { format, source, more } = JSON.parse(new TextDecoder().decode(line));
+    return format === FORMAT && typeof source === "string" && typeof more === "boolean" ? source : undefined;
   } catch (_) {
     return undefined;
   }

@@ -164,7 +164,7 @@ function* receive(connection, token, body, by, mine) {
 // All of an answer is made before any of it is sent.
 async function answer({ writes, reads }, token, body, asked) {
   const received = await (body.length > 0 ? writes : reads).run(receive, token, body, asked.by, asked.mine);
-  const [, mine] = /^\{"left_out":(\d+)/.exec(received);
+  const [, mine] = /^\{"left_out":(\d+)/.exec(received) ?? [undefined, "0"];
   const { source, more, lines } = await reads.run(give, asked, mine === "0" ? {} : { of: asked.by, mine });
   const head = `{"format":${FORMAT},"source":${JSON.stringify(source)},"more":${more},${received.slice(1)}`;
   return [head, ...lines].map((line) => `${line}\n`);

@@ -221,7 +221,7 @@ def test_what_is_remembered_of_a_server_is_that_of_the_file_at_a_url(served, cou
 def test_what_was_pulled_is_uploaded_and_what_came_in_batches_is_not(served, counter, shop, tmp_path):
     """A laptop uploads for the phone that it pulls. It does not carry from a folder to a server: both have everything from
     whoever counted it."""
-    (tmp_path / "folder").mkdir()
+    counter.make_folder(tmp_path / "folder")
     laptop, phone, third = shop("laptop"), shop("phone"), shop("third")
     laptop.count("tea", 1), phone.count("tea", 2), third.count("jam", 4)
     laptop("SELECT * FROM counter_pull(?)", phone.path)
@@ -473,7 +473,7 @@ def test_an_answer_without_news_is_its_first_line_and_one_without_changes_raises
     assert head == {"format": 1, "source": source, "more": False, "changes": 0, "skipped": 0, "marks": {}, "warnings": []}
     upto, name = line["upto"], f"{two.id()} own"
     assert ask(f"?since={upto}&of={source}") == ask("") == [head]
-    assert ask(f"?by={quote(name)}&mine=7") == [{**head, "marks": {name: 0}}]
+    assert ask(f"?by={quote(name)}&mine=7") == [{**head, "left_out": 0, "marks": {name: 0}}]
     for query in f"?since={upto}", f"?since={upto}&of={two.id()}", f"?since={2**63 - 1}&of={source}":  # of another file, or an older one
         assert ask(query) == [head, line]
     scoped = f'{source} ["x"]'

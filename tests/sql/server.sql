@@ -84,10 +84,8 @@ SELECT h.* FROM said, counter_heard('u', line, NULL, '["a"]') AS h;
 --! counter_heard: the source '00000000-0000-0000-0000-00000000000b' is not the name of a file, with the scope ["a"]
 SELECT h.* FROM said, counter_heard('u', replace(line, 'b"', 'b [\"a\"]"')) AS h;
 --! counter_heard: the source '00000000-0000-0000-0000-00000000000b ["a"]' is not the name of a file
-SELECT h.* FROM said, counter_heard('u', replace(line, counter_source(1), 'x')) AS h;
---! counter_heard: the answer has no mark of this file
 SELECT h.* FROM said, counter_heard('u', replace(line, '":2}', '":-2}')) AS h;
---! counter_heard: the answer has no mark of this file
+--! counter_heard: the member marks must be a whole number, 0 or more, not -2
 SELECT h.* FROM said, counter_heard('u', replace(line, '"more":false,', '')) AS h;
 --! counter_heard: the member more must be true or false, not missing
 SELECT h.* FROM said, counter_heard('u', replace(line, '"warnings":[]', '"warnings":7')) AS h;
@@ -95,6 +93,8 @@ SELECT h.* FROM said, counter_heard('u', replace(line, '"warnings":[]', '"warnin
 SELECT h.* FROM said, counter_heard('u', line, -1) AS h;
 --! counter_heard: sent must be an INTEGER, 0 or more, not INTEGER -1
 SELECT count(*) FROM sqlite_master WHERE name = 'counter_servers';
+--= 0
+SELECT h.mine FROM said, counter_heard('u', replace(line, counter_source(1), 'x')) AS h;
 --= 0
 SELECT * FROM counter_heard('u');
 --! counter_heard: two arguments are needed, the URL of a server and the first line of its answer

@@ -142,12 +142,13 @@ def gzipped(lines: Iterable[str]) -> bytes:
 
 
 def source_named_in(line: bytes) -> Optional[str]:
-    """None if it is no answer of a server of sqlite-counter."""
+    """None if it is no answer of a server of sqlite-counter, or a newer one: hear() says so."""
     try:
-        source = json.loads(line)["source"]
+        answer = json.loads(line)
+        format, source, more = answer["format"], answer["source"], answer["more"]
     except (ValueError, LookupError, TypeError, RecursionError):
         return None
-    return source if isinstance(source, str) else None
+    return source if format == 1 and isinstance(source, str) and isinstance(more, bool) else None
 
 
 class Request(NamedTuple):
