@@ -86,7 +86,7 @@ FAULT_TESTS := $(patsubst tests/fault/%.c,build/tests/fault/%,$(wildcard tests/f
 TABLE_TESTS := $(patsubst tests/table/%.c,build/tests/table/%,$(wildcard tests/table/test_*.c))
 CHECKED_BY := $(foreach cc,gcc clang,$(if $(shell command -v $(cc) 2>/dev/null),$(cc)))
 
-COMMAND := $(sort $(wildcard cli/*.c)) ext/file/uuid.c ext/core/key.c
+COMMAND := $(sort $(wildcard cli/*.c))
 
 # A recipe that does nothing keeps make from saying that there is nothing to be done.
 all: $(LOADABLE) $(RIGHT) build/libcounter.a $(PRELOAD) build/sqlite-counter

@@ -305,7 +305,7 @@ static void take_answer(server *s, int64_t sent)
     size_t size = 0;
     if (!from) cli_fail(file->c, "out of memory");
     cli_begin(file);
-    cli_lines_open_answer(&lines, file->c, s->answer, s->url);
+    cli_lines_open(&lines, file->c, s->answer, s->url);
     bool has_line = cli_lines_next(&lines, &size);
     if (!file->c->failed) hear(s, has_line ? lines.line : "", has_line ? size : 0, sent);
     int64_t before = file->c->failed ? 0 : cli_mark(file, s->source, NULL);
@@ -365,7 +365,7 @@ static void add_body(server *s, cli_lines *lines)
     if (!path) cli_fail(s->file->c, "out of memory");
     if (!path) return;
     s->bodies[s->n_bodies++] = (upload){.path = path};
-    cli_lines_create(lines, s->file->c, AT_FDCWD, path);
+    cli_lines_create(lines, s->file->c, path);
 }
 
 /* Puts own changes from s->mine on into files, because an answer is written into the file that they
@@ -386,7 +386,7 @@ static int64_t make_bodies(server *s)
         if (!line) cli_fail(file->c, "out of memory");
         if (!line || changes == 0) continue;
         if (bytes + size > BODY_BYTES) {
-            if (s->n_bodies > 0) cli_lines_finish(&lines, false);
+            if (s->n_bodies > 0) cli_lines_finish(&lines);
             add_body(s, &lines);
             bytes = 0;
         }
@@ -397,7 +397,7 @@ static int64_t make_bodies(server *s)
         n += changes;
         cli_progress_add(file->c, changes);
     }
-    if (s->n_bodies > 0) cli_lines_finish(&lines, false);
+    if (s->n_bodies > 0) cli_lines_finish(&lines);
     sqlite3_finalize(row);
     return n;
 }

@@ -119,10 +119,6 @@ SELECT json_extract(?1, '$.changes'), key, value FROM json_each(?1, '$.marks');
 -- name: MARK
 SELECT counter_mark(?1, ?2);
 
--- The name of the file as the source of its own changes.
--- name: OWN_SOURCE
-SELECT counter_source(1);
-
 -- ---- a server ------------------------------------------------------------------------------------
 
 -- name: REQUEST

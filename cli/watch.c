@@ -41,11 +41,6 @@ void cli_watch_close(cli_watch *watch)
     if (watch->events >= 0) close(watch->events);
 }
 
-bool cli_watch_is_stopped(void)
-{
-    return is_stopped;
-}
-
 void cli_watch_add(cli_watch *watch, const char *directory)
 {
 #if defined(__linux__)

@@ -9,10 +9,9 @@ typedef struct cli_watch {
     int64_t version; /* of the data of the file, before the round */
 } cli_watch;
 
-/* From now on an interrupt, or a request to end, only makes cli_watch_is_stopped true. */
+/* From now on an interrupt, or a request to end, only ends the wait. */
 void cli_watch_open(cli_watch *watch);
 void cli_watch_close(cli_watch *watch);
-bool cli_watch_is_stopped(void);
 
 /* Watches a directory, from now on or still. */
 void cli_watch_add(cli_watch *watch, const char *directory);

@@ -166,9 +166,9 @@ static void hear_source(server *at, ctr_span member)
 }
 
 /* Reads up to where the server has what was sent; nothing if what it has given has made the file
- * take another id, under whose name it has sent nothing yet. A file that was restored has fewer changes than
- * the server has heard of, so that nothing above the end of what it has sent is believed. One that
- * knew nothing of the server believes what can be true. */
+ * take another id, under whose name it has sent nothing yet. A file that was restored has fewer
+ * changes than the server has heard of, so that nothing above the end of what it has sent is
+ * believed. One that knew nothing of the server believes what can be true. */
 static void hear_mark(server *at, ctr_span marks, sqlite3_value *sent)
 {
     ctr_conn *conn = at->conn;

@@ -186,7 +186,7 @@ def test_what_a_sync_deletes_and_columns_that_do_not_travel_are_told(place):
     assert [row[6] for row in table(out)] == [f"column weight does not travel yet: call counter_replicate('products'); {told}",
                                               "in ./r.db: column weight does not travel yet: call counter_replicate('products')"]
     assert ["warning", "products", "column weight does not travel yet: call counter_replicate('products')"] in table(ok("status", "r.db"))
-    (place / "folder").mkdir()
+    run("folder", "folder")
     assert run("sync", "r.db", "folder")[2] == missing
     assert run("import", "r.db", text=ok("export", "q.db"))[2] == missing
 
@@ -211,7 +211,7 @@ def test_status_tells_of_a_foreign_key_whose_rows_do_not_travel_and_a_sync_by_a_
          "SELECT counter_replicate('p')")
     assert ["warning", "p", "column shelf refers to shelves, which is not replicated: rows of other files may have no parent here: "
             "replicate it, too"] in table(ok("status", "s.db"))
-    (place / "folder").mkdir()
+    run("folder", "folder")
     assert run("sync", "s.db", "folder")[2] == ""
 
 

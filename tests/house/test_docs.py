@@ -76,7 +76,8 @@ def packages(tmp_path_factory):
         machine = os.uname().machine
         libs = folder / "libs" / f"linux-{machine}"
         libs.mkdir(parents=True)
-        shutil.copy(f"{EXTENSION}.so", libs)
+        for name in f"{EXTENSION}.so", f"{EXTENSION}-folders.so":
+            shutil.copy(name, libs)
         (folder / "tgz").mkdir()
         subprocess.run([ROOT / "packages" / "npm" / "build", folder / "libs", folder / "tgz"], capture_output=True,
                        env={**os.environ, "COUNTER_ALLOW_LIBUUID": "1"})  # it fails on platforms without packages
