@@ -177,7 +177,7 @@ int64_t cli_end_of_changes(cli_file *file);
 
 /* Takes lines: import.c.
  *
- *     cli_taking_begin(&taking, file, "the name of the lines", scope, source);
+ *     cli_taking_begin(&taking, file, "the name of the lines", source);
  *     cli_taking_line(&taking, line, size);      for each, within a transaction
  *     cli_taking_end(&taking);                   after an error, too
  */
@@ -200,15 +200,13 @@ typedef struct cli_received {
     int64_t changes, mark;
 } cli_received;
 
-/* `scope`: JSON, rows outside of it are passed over; `source`: lines of another one are refused.
- * Both may be NULL, and are lent until the end. */
-void cli_taking_begin(cli_taking *in, cli_file *file, const char *from, const char *scope,
-                      const char *source);
+/* `source`: lines of another one are refused; NULL: none are. It is lent until the end. */
+void cli_taking_begin(cli_taking *in, cli_file *file, const char *from, const char *source);
 void cli_taking_line(cli_taking *in, const char *line, size_t size);
 void cli_taking_end(cli_taking *in);
 
-/* Up to which number the file has the changes of a source; of a scope, unless that is NULL. */
-int64_t cli_mark(cli_file *file, const char *source, const char *scope);
+/* Up to which number the file has the changes of a source. */
+int64_t cli_mark(cli_file *file, const char *source);
 
 /* ---- commands -------------------------------------------------------------------------------- */
 

@@ -88,7 +88,7 @@ void cli_folder_check(cli_file *file, const char *directory)
     sqlite3_finalize(row);
 }
 
-/* What cannot be given keeps nobody from taking. */
+/* What cannot be taken keeps nobody from giving. */
 void cli_folder_sync(cli_file *file, const char *directory, const char *scope, cli_watch *watch,
                      cli_rows *rows)
 {
@@ -98,8 +98,8 @@ void cli_folder_sync(cli_file *file, const char *directory, const char *scope, c
     if (watch) watch_all(file->c, watch, directory);
     cli_run(file, "SELECT counter_settle()"); /* before its directory is named */
     if (file->c->failed) return;
-    move(file, directory, NULL, true, rows, &failed);
     move(file, directory, scope, false, rows, &failed);
+    move(file, directory, NULL, true, rows, &failed);
     file->c->failed = failed;
     cli_progress_erase(file->c);
 }

@@ -7,7 +7,7 @@
 /* Fails if it is none that sqlite-counter folder has made. */
 void cli_folder_check(cli_file *file, const char *directory);
 
-/* Gives what the file has counted, takes what others have, and adds what moved to `rows`: 'gave' or
+/* Takes what others have, gives what the file has counted, and adds what moved to `rows`: 'gave' or
  * 'took', the id, changes, the number up to which they go. Goes on after an error with one of the
  * others. Watches what it reads, unless `watch` is NULL. */
 void cli_folder_sync(cli_file *file, const char *directory, const char *scope, cli_watch *watch,

@@ -16,8 +16,8 @@
 
 enum {
     PART = 1 << 16,
-    MOST_OF_LINE = 1 << 26,
-    MOST_OF_ANSWER = 1 << 30 /* as it was before it was compressed */
+    LINE_BYTES_MOST = 1 << 26,
+    DECOMPRESSED_MOST = 1 << 30 /* as it was before it was compressed */
 };
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -58,7 +58,7 @@ void cli_lines_finish(cli_lines *lines)
 
 void cli_lines_open(cli_lines *lines, cli *c, const char *path, const char *url)
 {
-    *lines = (cli_lines){.c = c, .path = url, .left = MOST_OF_ANSWER};
+    *lines = (cli_lines){.c = c, .path = url, .left = DECOMPRESSED_MOST};
     if (c->failed) return;
     lines->gz = gzopen(path, "rbe");
     if (!lines->gz) cli_fail(c, "%s: no answer came", url);
@@ -96,7 +96,7 @@ static bool read_line(cli_lines *lines, size_t *size)
         lines->left -= (int64_t)more;
         bool ends = more > 0 && part[more - 1] == '\n';
         if (gztell(lines->gz) - before != (z_off_t)more) wrong = "it has a zero byte";
-        if (!wrong && *size > MOST_OF_LINE) wrong = "it is too long";
+        if (!wrong && *size > LINE_BYTES_MOST) wrong = "it is too long";
         if (!wrong && lines->left < 0) wrong = "the answer is too long";
         if (wrong) fail_line(lines, wrong);
         if (ends && !wrong) lines->line[--*size] = '\0';

@@ -18,9 +18,9 @@
 #include "cli/gzip.h"
 
 enum {
-    BODY_BYTES = 4 << 20,     /* of a body that goes up */
-    MOST_OF_ANSWER = 1 << 28, /* bytes, as they come */
-    STATUS_SIZE = 4,          /* of a line of its own */
+    BODY_BYTES = 4 << 20,        /* of a body that goes up */
+    ANSWER_BYTES_MOST = 1 << 28, /* bytes, as they come */
+    STATUS_SIZE = 4,             /* of a line of its own */
     OK = 200
 };
 
@@ -90,7 +90,7 @@ static void feed_pipe(int fd, const char *text)
     close(fd);
 }
 
-/* Appends all that comes to the answer. Returns its size, or MOST_OF_ANSWER if it has more. */
+/* Appends all that comes to the answer. Returns its size, or ANSWER_BYTES_MOST if it has more. */
 static int64_t save_answer(server *s, int from)
 {
     char bytes[1 << 16];
@@ -98,14 +98,14 @@ static int64_t save_answer(server *s, int from)
     int64_t size = 0;
     FILE *answer = fopen(s->answer, "wb");
     bool written = answer != NULL;
-    while (written && size < MOST_OF_ANSWER && (n = read(from, bytes, sizeof bytes)) > 0) {
+    while (written && size < ANSWER_BYTES_MOST && (n = read(from, bytes, sizeof bytes)) > 0) {
         written = fwrite(bytes, 1, (size_t)n, answer) == (size_t)n;
         size += n;
     }
     if (answer && fclose(answer) != 0) written = false;
     if (!written) cli_fail(s->file->c, "%s: cannot be written: %s", s->answer, strerror(errno));
-    if (written && size >= MOST_OF_ANSWER)
-        cli_fail(s->file->c, "%s: the answer has more than %d bytes", s->url, MOST_OF_ANSWER);
+    if (written && size >= ANSWER_BYTES_MOST)
+        cli_fail(s->file->c, "%s: the answer has more than %d bytes", s->url, ANSWER_BYTES_MOST);
     return size;
 }
 
@@ -308,14 +308,14 @@ static void take_answer(server *s, int64_t sent)
     cli_lines_open(&lines, file->c, s->answer, s->url);
     bool has_line = cli_lines_next(&lines, &size);
     if (!file->c->failed) hear(s, has_line ? lines.line : "", has_line ? size : 0, sent);
-    int64_t before = file->c->failed ? 0 : cli_mark(file, s->source, NULL);
-    cli_taking_begin(&in, file, from ? from : "", NULL, s->source);
+    int64_t before = file->c->failed ? 0 : cli_mark(file, s->source);
+    cli_taking_begin(&in, file, from ? from : "", s->source);
     while (cli_lines_next(&lines, &size)) cli_taking_line(&in, lines.line, size);
     s->n_took += in.changes;
     cli_taking_end(&in);
     cli_lines_close(&lines);
     cli_end(file);
-    if (!file->c->failed && cli_mark(file, s->source, NULL) > before) s->rose = true;
+    if (!file->c->failed && cli_mark(file, s->source) > before) s->rose = true;
     sqlite3_free(from);
 }
 
@@ -445,8 +445,7 @@ static void take(server *s, cli_rows *rows)
         prepare(s);
     }
     sqlite3_free(asked);
-    if (s->rose)
-        cli_rows_moved(rows, "took", s->url, s->n_took, cli_mark(s->file, s->source, NULL));
+    if (s->rose) cli_rows_moved(rows, "took", s->url, s->n_took, cli_mark(s->file, s->source));
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */

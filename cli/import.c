@@ -130,7 +130,7 @@ static void print_received(cli_taking *in)
 enum { ANSWERED_CHANGES, ANSWERED_SOURCE, ANSWERED_MARK };
 
 /* Parameters of TAKE. */
-enum { TAKE_LINE = 1, TAKE_SCOPE, TAKE_SOURCE };
+enum { TAKE_LINE = 1, TAKE_SOURCE };
 
 static void fail_line(cli_taking *in, const char *what)
 {
@@ -138,14 +138,12 @@ static void fail_line(cli_taking *in, const char *what)
              (long long)in->line, what);
 }
 
-void cli_taking_begin(cli_taking *in, cli_file *file, const char *from, const char *scope,
-                      const char *source)
+void cli_taking_begin(cli_taking *in, cli_file *file, const char *from, const char *source)
 {
     *in = (cli_taking){.file = file, .from = from, .is_of_one = source != NULL};
     in->take = cli_prepare(file, CLI_SQL_TAKE);
     in->answered = cli_prepare(file, CLI_SQL_ANSWERED);
     if (file->c->failed) return;
-    sqlite3_bind_text(in->take, TAKE_SCOPE, scope, -1, SQLITE_STATIC);
     sqlite3_bind_text(in->take, TAKE_SOURCE, source, -1, SQLITE_STATIC);
 }
 
@@ -211,10 +209,9 @@ static void import_lines(cli_taking *in, FILE *lines)
     free(line);
 }
 
-int64_t cli_mark(cli_file *file, const char *source, const char *scope)
+int64_t cli_mark(cli_file *file, const char *source)
 {
     sqlite3_stmt *row = cli_prepare_text(file, CLI_SQL_MARK, source);
-    if (row) sqlite3_bind_text(row, 2, scope, -1, SQLITE_STATIC);
     int64_t mark = cli_step(file, row) ? sqlite3_column_int64(row, 0) : 0;
     sqlite3_finalize(row);
     return mark;
@@ -230,7 +227,7 @@ void cli_import(cli *c, const cli_arguments *given)
     FILE *lines = read_input(c, given->word[0]);
     cli_progress_begin(c, given->word[0], "changes");
     cli_begin(&file);
-    cli_taking_begin(&in, &file, "", NULL, NULL);
+    cli_taking_begin(&in, &file, "", NULL);
     if (lines) import_lines(&in, lines);
     cli_end(&file);
     print_received(&in);

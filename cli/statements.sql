@@ -110,14 +110,14 @@ SELECT counter_changes_end();
 -- ---- import --------------------------------------------------------------------------------------
 
 -- name: TAKE
-SELECT counter_take(?1, ?2, ?3);
+SELECT counter_take(?1, NULL, ?2);
 
 -- What it has answered; nothing if there was no line.
 -- name: ANSWERED
 SELECT json_extract(?1, '$.changes'), key, value FROM json_each(?1, '$.marks');
 
 -- name: MARK
-SELECT counter_mark(?1, ?2);
+SELECT counter_mark(?1);
 
 -- ---- a server ------------------------------------------------------------------------------------
 

@@ -110,12 +110,13 @@ static int give_folders(sqlite3 *db, char **message)
 {
     static char right[] = "";
     sqlite3_stmt *row = NULL;
-    char *sql = ctr_run_sql(CTR_SQL_LINES_FOLDERS, &(ctr_slots){.schema = "main"});
+    char *sql = ctr_run_sql(CTR_SQL_FOLDERS_ALLOW, &(ctr_slots){.schema = "main"});
     int rc = sql ? sqlite3_prepare_v2(db, sql, -1, &row, NULL) : SQLITE_NOMEM;
     sqlite3_free(sql);
     if (rc == SQLITE_OK) rc = sqlite3_bind_pointer(row, 1, right, CTR_FOLDERS_RIGHT, NULL);
-    if (rc == SQLITE_OK) sqlite3_step(row);
-    if (row) rc = sqlite3_finalize(row);
+    if (rc == SQLITE_OK) rc = sqlite3_step(row) == SQLITE_ROW ? SQLITE_OK : SQLITE_ERROR;
+    int ended = sqlite3_finalize(row);
+    if (ended != SQLITE_OK) rc = ended;
     if (rc != SQLITE_OK && message)
         *message = sqlite3_mprintf("sqlite-counter: %s", sqlite3_errmsg(db));
     return rc;

@@ -22,8 +22,9 @@ EXPORTED int sqlite3_extension_init(sqlite3 *db, char **message,
     sqlite3_stmt *row = NULL;
     int rc = api->prepare_v2(db, "SELECT counter_folders(?1)", -1, &row, NULL);
     if (rc == SQLITE_OK) rc = api->bind_pointer(row, 1, right, "sqlite-counter folders", NULL);
-    if (rc == SQLITE_OK) api->step(row);
-    if (row) rc = api->finalize(row);
+    if (rc == SQLITE_OK) rc = api->step(row) == SQLITE_ROW ? SQLITE_OK : SQLITE_ERROR;
+    int ended = api->finalize(row);
+    if (ended != SQLITE_OK) rc = ended;
     if (rc != SQLITE_OK && message)
         *message =
             api->mprintf("sqlite-counter: load the library before this one: %s", api->errmsg(db));

@@ -103,8 +103,8 @@ SELECT CASE WHEN substr(change, 1, 1) = x'04' THEN 0 ELSE seq END, table_name, k
 -- name: LINES_OWN
 SELECT line, upto, changes FROM counter_lines(:since, 1);
 
--- Gives the right to use directories; :right is a pointer.
--- name: LINES_FOLDERS
+-- Gives the right to use directories; the parameter is a pointer.
+-- name: FOLDERS_ALLOW
 SELECT counter_folders(?1);
 
 -- name: LINES_TAKE

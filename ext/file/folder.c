@@ -249,7 +249,10 @@ int ctr_folder_list(const ctr_folder *of, bool (*visit)(void *with, const ctr_fo
         seen.name = name;
         if (*name && strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
             goes_on = visit(with, &seen);
-        goes_on = goes_on && FindNextFileW(list, &is);
+        if (goes_on && !FindNextFileW(list, &is)) {
+            goes_on = false;
+            if (GetLastError() != ERROR_NO_MORE_FILES) error = error_of_folder();
+        }
     }
     if (list != INVALID_HANDLE_VALUE) FindClose(list);
     sqlite3_free(path);

@@ -106,7 +106,7 @@ static int lock_or_wait(ctr_session *session, sqlite3_stmt *lock, const char *sc
             timeout = ctr_run_gives(&run, CTR_SQL_SYNC_JOURNAL_MODE, "wal")
                           ? ctr_run_busy_timeout(session->conn)
                           : 0;
-        if (again && waited >= timeout) { /* SQLite's own text is lost with the question above */
+        if (again && waited >= timeout) { /* SQLite's text is that of the statement above */
             ctr_problem_set(session->conn, rc, "%s", sqlite3_errstr(rc));
             break;
         }

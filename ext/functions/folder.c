@@ -146,7 +146,7 @@ typedef struct listing {
 
 /* Names with a dot in front are those of files on their way, or of the service that carries the
  * directory. */
-static void tell_strange(const listing *to, const ctr_folder *in, const char *name)
+static void report_other(const listing *to, const ctr_folder *in, const char *name)
 {
     if (!to->tell || *name == '.') return;
     const char *path = ctr_text_print(to->conn, "%s/%s", in->path, name);
@@ -159,7 +159,7 @@ static bool list_batches(void *with, const ctr_folder_entry *entry)
     device *of = to->of;
     batches file = {.size = entry->size};
     if (entry->kind != CTR_FOLDER_FILE || !is_batches(entry->name, &file)) {
-        tell_strange(to, &of->at, entry->name);
+        report_other(to, &of->at, entry->name);
         return ctr_rc(to->conn) == SQLITE_OK;
     }
     batches *files = ctr_array_room(to->conn, of->files, &of->room, of->n + 1, sizeof *files);
@@ -187,7 +187,7 @@ static void open_device(const listing *to, const ctr_folder *in)
         ctr_problem_set(conn, SQLITE_ERROR, "%s: it is a link, and links are not followed",
                         of->at.path);
     else if (error && (seen.kind == CTR_FOLDER_LINK || error == ENOTDIR) && to->tell)
-        tell_strange(to, in, of->name);
+        report_other(to, in, of->name);
     else if (error)
         fail_folder(conn, of->at.path, "read", error);
     if (error) return;
@@ -252,7 +252,7 @@ static void visit_others(exchange_folder *x, listing *to,
         device other = {.at = {.fd = -1}};
         bool is = device_of(list.name[i], &other);
         to->of = &other;
-        if (!is) tell_strange(to, &x->at, list.name[i]);
+        if (!is) report_other(to, &x->at, list.name[i]);
         if (is && strcmp(other.name, x->own.name) != 0) visit(x, &other);
         close_device(&other);
     }
@@ -433,7 +433,7 @@ static void give_nothing(exchange_folder *x, int why)
 }
 
 /* Writes what the directory lacks under another name, and renames it. */
-static void write_news(exchange_folder *x)
+static void write_new_batches(exchange_folder *x)
 {
     batches made;
     device *own = &x->own;
@@ -487,7 +487,7 @@ static void give(exchange_folder *x)
         return;
     }
     if (!is_open(own) && write_lines(x, NULL, 0, &none) > 0) make_own(x);
-    if (is_open(own) && ctr_rc(x->conn) == SQLITE_OK) write_news(x);
+    if (is_open(own) && ctr_rc(x->conn) == SQLITE_OK) write_new_batches(x);
 }
 
 /* ---- taking ---------------------------------------------------------------------------------- */
@@ -611,7 +611,7 @@ static void check_right(ctr_conn *conn, const char *directory)
     if (ctr_rc(conn) == SQLITE_OK) ctr_source_check_allowed(conn, directory);
 }
 
-static bool is_none_of_batches(void *with, const ctr_folder_entry *entry)
+static bool is_not_batches(void *with, const ctr_folder_entry *entry)
 {
     batches file;
     bool *is = with;
@@ -625,7 +625,8 @@ static void check_marker(const exchange_folder *x)
     bool is_device = false;
     int error = ctr_folder_look(&x->at, COUNTER_FOLDER_MARKER, &seen);
     if (!error && seen.kind == CTR_FOLDER_FILE) return;
-    ctr_folder_list(&x->at, is_none_of_batches, &is_device);
+    int unlisted = ctr_folder_list(&x->at, is_not_batches, &is_device);
+    if (error == 0 || error == ENOENT) error = unlisted ? unlisted : error;
     if (is_device)
         ctr_problem_set(x->conn, SQLITE_ERROR,
                         "%s: it is the directory of one device: give the one that it is in",
@@ -723,7 +724,7 @@ bool ctr_folder_is_peer(ctr_conn *conn, const char *peer)
 
 /* ---- what stands in a directory -------------------------------------------------------------- */
 
-static void append_strange(void *with, const char *path)
+static void append_other(void *with, const char *path)
 {
     ctr_answer *answer = with;
     ctr_answer_text(answer, path);
@@ -734,13 +735,13 @@ static void append_device(exchange_folder *x, device *of)
 {
     ctr_answer *answer = x->answer;
     ctr_problem problem;
-    const listing to = {.conn = x->conn, .of = of, .tell = append_strange, .with = answer};
+    const listing to = {.conn = x->conn, .of = of, .tell = append_other, .with = answer};
     ctr_problem_try(x->conn, &problem);
     open_device(&to, &x->at);
     ctr_problem_end(&problem);
     bool is_unread = is_of_content(problem.rc & 0xff);
     ctr_problem_raise_if(x->conn, &problem, !is_unread);
-    if (is_unread) tell_strange(&to, &x->at, of->name);
+    if (is_unread) report_other(&to, &x->at, of->name);
     if (is_unread || !is_open(of)) return;
     ctr_answer_text(answer, of->at.path);
     ctr_answer_span(answer, (ctr_span){of->source, strlen(of->source) - OWN_SIZE});
@@ -755,7 +756,7 @@ static void append_device(exchange_folder *x, device *of)
 void ctr_folder_tell(ctr_answer *answer, const char *directory)
 {
     exchange_folder x = {.answer = answer, .conn = answer->conn};
-    listing to = {.conn = answer->conn, .tell = append_strange, .with = answer};
+    listing to = {.conn = answer->conn, .tell = append_other, .with = answer};
     open_peer(&x, directory);
     if (ctr_rc(x.conn) == SQLITE_OK) name_own(&x);
     visit_others(&x, &to, append_device);

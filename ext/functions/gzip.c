@@ -22,9 +22,10 @@
 
 enum { LAST_LINE_MAX = 96, READ_PART = 1 << 16, LINE_SIZE_MOST = 1 << 28 };
 
+/* SQLITE_ERROR, for what is wrong is not the database. */
 static void fail_gzip(const ctr_gzip *file, const char *how, const char *why)
 {
-    ctr_problem_set(file->conn, SQLITE_IOERR, "%s/%s: cannot be %s: %s", file->folder->path,
+    ctr_problem_set(file->conn, SQLITE_ERROR, "%s/%s: cannot be %s: %s", file->folder->path,
                     file->name, how, why);
 }
 

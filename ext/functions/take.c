@@ -272,8 +272,7 @@ static int64_t mark_of_source(ctr_conn *conn, const char *name)
     return 0;
 }
 
-/* Adds a source of which no line came, or several did; its mark is the last that the answer has. An
- * answer leaves out what it has brought if it knows its mark: one that was restored does not. */
+/* Adds `by`, whose mark stands last in the answer. Sets `left_out` if the client knew its mark. */
 static void note_mark_of(ctr_taker *to, const char *name)
 {
     if (!name || ctr_rc(to->conn) != SQLITE_OK) return;
@@ -372,7 +371,7 @@ static void append_refused(const ctr_taker *to, sqlite3_str *out)
 
 static void append_answer(const ctr_taker *to, sqlite3_str *out)
 {
-    sqlite3_str_appendchar(out, 1, '{');
+    sqlite3_str_appendchar(out, 1, '{'); /* left_out comes first: the npm package reads it there */
     if (to->sender && to->mine >= 0)
         sqlite3_str_appendf(out, "\"left_out\":%lld,", (long long)to->left_out);
     sqlite3_str_appendf(out, "\"changes\":%lld,\"skipped\":%lld,\"marks\":{",
@@ -386,8 +385,8 @@ static void append_answer(const ctr_taker *to, sqlite3_str *out)
     sqlite3_str_appendall(out, "]}");
 }
 
-/* `digest` is that of the token with which the lines came, or NULL. Without lines a server writes
- * nothing. */
+/* `digest` is that of the token with which the lines came, or NULL. Without lines nothing is
+ * written. */
 static void take_body(ctr_taker *to, const char *digest, const char *text, size_t size)
 {
     if (digest && has_nothing(text, text + size)) {

@@ -114,20 +114,14 @@ static void bind_feed(ctr_run *run, sqlite3_stmt *row, const ctr_marks_source *s
     sqlite3_free(suffix);
 }
 
-/* Returns the mark of a statement that is bound, which this frees. */
-static int64_t take_least(ctr_run *run, sqlite3_stmt *row)
-{
-    int64_t mark = ctr_run_row(run, row) ? sqlite3_column_int64(row, 0) : 0;
-    sqlite3_finalize(row);
-    return mark > 0 ? mark : 0;
-}
-
 static int64_t least_mark(ctr_conn *conn, const ctr_marks_source *source)
 {
     ctr_run run = ctr_run_on(conn, "main", NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_LEAST);
     bind_feed(&run, row, source);
-    return take_least(&run, row);
+    int64_t mark = ctr_run_row(&run, row) ? sqlite3_column_int64(row, 0) : 0;
+    sqlite3_finalize(row);
+    return mark > 0 ? mark : 0;
 }
 
 int64_t ctr_marks_of_feed(ctr_conn *conn, const ctr_marks_source *source)

@@ -428,7 +428,8 @@ typedef struct ctr_feed {
     ctr_packed few;  /* owned: room for a cell with some of its shards */
     ctr_fed except;  /* what the source that asks has brought; upto 0: nothing */
     bool parts;      /* only the parts of the row at hand that have changed are told */
-    bool whole, own; /* all of the row at hand is told; with own shards and openings alone */
+    bool whole;      /* all of the row at hand is told */
+    bool own;        /* of its shards only own ones and openings */
     bool columns;    /* its regular columns are told */
     ctr_packed told; /* owned: room for the columns of a row */
     struct ctr_told_place {

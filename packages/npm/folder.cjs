@@ -35,7 +35,7 @@ async function moveWithRight(connection, sql, ...values) {
   try {
     return await connection.run(move, sql, values);
   } catch (error) {
-    if (!/this connection has no right to use one/.test(error.message)) throw error;
+    if (!/sqlite3_counter_folders_init/.test(error.message)) throw error;
   }
   await loadFolders(connection.db);
   return connection.run(move, sql, values);

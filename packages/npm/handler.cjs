@@ -3,8 +3,7 @@
 // For node:http and for Express. A status other than 200 means that nothing was changed.
 "use strict";
 
-const { Readable } = require("stream");
-const { pipeline } = require("stream");
+const { Readable, pipeline } = require("stream");
 const zlib = require("zlib");
 
 const { checkFile, connect, isLocked, isOurs, isTooBig } = require("./drivers.cjs");
@@ -147,7 +146,7 @@ function* give(connection, { since, of, scope }, leftOut) {
   const [begin, end] = connection.isInTransaction() ? ["", ""] : ["BEGIN", "COMMIT"];
   yield connection.exec(begin);
   try {
-    const source = yield* readSource(connection, { own: false, scope });
+    const source = yield* readSource(connection, scope);
     const query = { since: of === source ? since : 0n, own: false, scope, ...leftOut };
     const { lines, isLast } = since === null ? { lines: [], isLast: true } : yield* readWindow(connection, query);
     return { source, more: !isLast, lines };
@@ -156,9 +155,9 @@ function* give(connection, { since, of, scope }, leftOut) {
   }
 }
 
-function* receive(connection, token, body, by, mine) {
-  if ((yield* deviceOf(connection, token)) === undefined) throw unauthorized(); // it was removed meanwhile
-  return (yield connection.all(RECEIVE, token, body, by, mine))[0].answer;
+function* receive(connection, digest, body, by, mine) {
+  if ((yield* deviceOf(connection, digest)) === undefined) throw unauthorized(); // it was removed meanwhile
+  return (yield connection.all(RECEIVE, digest, body, by, mine))[0].answer;
 }
 
 // All of an answer is made before any of it is sent.

@@ -14,7 +14,7 @@ const LINES = `
 SELECT line, CAST(since AS TEXT) AS since, CAST(upto AS TEXT) AS upto, changes
   FROM counter_lines(CAST(:a AS INTEGER), CAST(:b AS INTEGER), :c, :d, CAST(:e AS INTEGER))`;
 const TAKE = "SELECT counter_take(:a, :b, :c) AS answer";
-const SOURCE = "SELECT counter_source(CAST(:a AS INTEGER), :b) AS source";
+const SOURCE = "SELECT counter_source(0, :a) AS source";
 const HAS_CATALOG = "SELECT 1 FROM sqlite_master WHERE name = 'counter_tables'";
 const SETTLE = "SELECT counter_settle() AS id";
 const MARK = "SELECT CAST(counter_mark(:a, :b) AS TEXT) AS mark";
@@ -99,17 +99,16 @@ async function* partsOf(stream) {
 const NO_TABLES = "sqlite-counter: the file has no counter tables: create them before it is synchronized";
 
 // The name of what a file gives.
-function* readSource(connection, { own, scope }) {
-  const [{ source }] = yield connection.all(SOURCE, own ? "1" : "0", scope);
+function* readSource(connection, scope) {
+  const [{ source }] = yield connection.all(SOURCE, scope);
   if (source === null) throw new Error(NO_TABLES);
   return source;
 }
 
-// The name of its own changes, after a copy has taken an id of its own.
+// Gives the file the id that it will count under: a copy takes its own one now.
 function* settle(connection) {
   if ((yield connection.all(HAS_CATALOG)).length === 0) throw new Error(NO_TABLES);
   yield connection.all(SETTLE);
-  return yield* readSource(connection, { own: true, scope: null });
 }
 
 function* readMark(connection, source, scope = null) {

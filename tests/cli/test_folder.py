@@ -56,7 +56,7 @@ def test_two_files_meet_in_a_directory_and_then_have_nothing_more_to_say(place):
     mine = table(ok("sync", "a.db", "shared"))
     assert [row[:1] + row[2:3] for row in mine] == [["gave", "1"]]
     theirs = table(ok("sync", "b.db", "shared"))
-    assert [row[0] for row in theirs] == ["gave", "took"] and theirs[1][1:] == mine[0][1:]
+    assert [row[0] for row in theirs] == ["took", "gave"] and theirs[0][1:] == mine[0][1:]
     assert [row[0] for row in table(ok("sync", "a.db", "shared"))] == ["took"]
     assert ok("sync", "a.db", "shared") == ok("sync", "b.db", "shared") == ""
     assert rows("a.db", "SELECT n FROM v") == rows("b.db", "SELECT n FROM v") == [(3,)]
@@ -95,7 +95,7 @@ def test_a_damaged_file_is_told_of_and_taken_once_it_is_whole(place, harm):
     run("sync", "c.db", "shared")
     status, out, error = run("sync", "b.db", "shared")
     assert status == 1 and error == f"sqlite-counter: {path}: it is cut short or damaged: nothing of it was taken\n"
-    assert [row[0] for row in table(out)] == ["gave", "took"]  # what c.db has written was taken
+    assert [row[0] for row in table(out)] == ["took", "gave"]  # what c.db has written was taken
     assert rows("b.db", "SELECT * FROM v") == [("x", 6)]
     path.write_bytes(whole)
     assert [row[0] for row in table(ok("sync", "b.db", "shared"))] == ["took"]
@@ -157,9 +157,9 @@ def test_a_damaged_file_that_promises_more_keeps_no_other_one_from_being_taken(p
     more.write_bytes(path.read_bytes()[:40])
     status, out, error = run("sync", "b.db", "shared")
     assert status == 1 and error == f"sqlite-counter: {more}: it is cut short or damaged: nothing of it was taken\n"
-    assert [row[0] for row in table(out)] == ["gave", "took"] and rows("b.db", "SELECT n FROM v") == [(3,)]
+    assert [row[0] for row in table(out)] == ["took", "gave"] and rows("b.db", "SELECT n FROM v") == [(3,)]
     make("a.db", "INSERT INTO v VALUES ('x', 4)")
-    assert [row[0] for row in table(ok("sync", "a.db", "shared"))] == ["gave", "took"] and not more.exists()
+    assert [row[0] for row in table(ok("sync", "a.db", "shared"))] == ["took", "gave"] and not more.exists()
 
 
 def test_an_older_copy_that_nobody_has_noticed_does_not_write_what_nobody_takes(place):
@@ -415,7 +415,7 @@ def test_a_batch_that_is_no_regular_file_is_never_read(place, how):
     assert ["strange", str(path)] in table(ok("status", "b.db", "shared", timeout=20))
     if how == "pipe":  # nor by its own file, which writes its batches anew
         (path.parent / f"aside-{path.name}").unlink()
-    assert [row[0] for row in table(ok("sync", "a.db", "shared", timeout=20))] == ["gave", "took"]
+    assert [row[0] for row in table(ok("sync", "a.db", "shared", timeout=20))] == ["took", "gave"]
     assert path.is_file() and not path.is_symlink()
     ok("sync", "b.db", "shared")
     assert rows("b.db", "SELECT n FROM v") == [(3,)]
@@ -450,7 +450,7 @@ def test_a_folder_whose_name_no_source_can_have_is_passed_over_and_listed(place,
     path = pathlib.Path("shared") / name.format("44444444-4444-4444-8444-444444444444")
     path.mkdir()
     shutil.copy(own_file("a.db"), path)
-    assert [row[0] for row in table(ok("sync", "b.db", "shared"))] == ["gave", "took"]
+    assert [row[0] for row in table(ok("sync", "b.db", "shared"))] == ["took", "gave"]
     assert ["strange", str(path)] in table(ok("status", "b.db", "shared"))
 
 
@@ -554,3 +554,16 @@ def test_a_directory_that_can_only_be_read_is_taken_from_and_given_nothing(read_
     ok("sync", "c.db", "shared")
     ok("sync", "a.db", "shared")
     assert rows("a.db", "SELECT n FROM v") == [(29,)]
+
+
+def test_a_file_of_one_that_cannot_be_read_keeps_nobody_from_taking_those_of_others(read_only):
+    shutil.copy("a.db", "b.db")
+    make("b.db", "INSERT INTO v VALUES ('x', 2)")
+    for name in "ab":
+        ok("sync", f"{name}.db", "shared")
+    if os.geteuid() != 0:
+        pytest.skip("another user would own it")
+    own_file("b.db").chmod(0)
+    status, out, error = read_only("sync", "c.db", "shared")
+    assert status == 1 and "cannot be read: Permission denied: nothing of it was taken" in error, error
+    assert [row[0] for row in table(out)] == ["took"] and rows("c.db", "SELECT n FROM v") == [(1,)]

@@ -45,16 +45,6 @@ def settle(connection: Any) -> None:
     ask(connection, "SELECT counter_settle()")
 
 
-def source_of(connection: Any, own: bool = False, scope: Optional[str] = None) -> str:
-    """The name of what a file gives."""
-    need_tables(connection)
-    [(name,)] = ask(connection, "SELECT counter_source(?, ?)", int(own), scope)
-    if name is None:  # the file has no id yet
-        settle(connection)
-        return source_of(connection, own, scope)
-    return text(name)
-
-
 class Line(NamedTuple):
     """What it brings: all changes from the number `since` on and below `upto`, and how many these are."""
     text: str

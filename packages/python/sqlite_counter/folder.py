@@ -11,7 +11,7 @@ from .library import allow_folders
 from .results import Synced, count_apart, forget_warnings, need_no_transaction, tell_warnings
 
 MARKER = ".sqlite-counter"
-NO_RIGHT = "this connection has no right to use one"
+NO_RIGHT = "sqlite3_counter_folders_init"  # what the error about the missing right names
 
 PULL = "SELECT rows_read, note FROM counter_pull(?, NULL, ?)"
 PUSH = "SELECT rows_read, note FROM counter_push(?)"

@@ -12,6 +12,7 @@ from .database import ask, in_transaction, is_database_error
 SECONDS = 10  # to wait for others
 KEPT = 16     # connections that wait for a request
 
+
 @contextmanager
 def snapshot(connection: Any) -> Iterator[None]:
     ask(connection, "BEGIN")
@@ -32,7 +33,6 @@ class Lent(NamedTuple):
     def close(self) -> None:
         self.reads.close()
         self.writes.close()
-
 
 
 class Pool:
