@@ -6,10 +6,12 @@ CREATE TABLE IF NOT EXISTS "{schema}"."counter_servers"(
   url TEXT PRIMARY KEY,
   source TEXT NOT NULL,
   own TEXT NOT NULL,
-  mark INTEGER NOT NULL) WITHOUT ROWID;
+  mark INTEGER NOT NULL,
+  told INTEGER) WITHOUT ROWID;
 
 -- name: SERVERS_READ
-SELECT source, own, mark FROM "{schema}".counter_servers WHERE url = :url;
+SELECT source, own, mark, told FROM "{schema}".counter_servers WHERE url = :url;
 
 -- name: SERVERS_WRITE
-INSERT OR REPLACE INTO "{schema}".counter_servers(url, source, own, mark) VALUES (:url, :source, :own, :mark);
+INSERT OR REPLACE INTO "{schema}".counter_servers(url, source, own, mark, told)
+VALUES (:url, :source, :own, :mark, nullif(:told, -1));

@@ -432,6 +432,21 @@ static void give_nothing(exchange_folder *x, int why)
     sqlite3_free(row.note);
 }
 
+/* Notes up to where main has given. If that cannot be written now, the next sync reads its own files
+ * again, which changes nothing. */
+static void note_given(const exchange_folder *x, int64_t upto)
+{
+    ctr_problem ignored;
+    ctr_session session;
+    ctr_problem_try(x->conn, &ignored);
+    if (ctr_session_begin(&session, x->conn, false) == SQLITE_OK) {
+        ctr_session_lock(&session, "main");
+        ctr_exchange_raise(x->conn, x->own.source, NULL, 0, upto);
+    }
+    ctr_session_end(&session);
+    ctr_problem_close(&ignored);
+}
+
 /* Writes what the directory lacks under another name, and renames it. */
 static void write_new_batches(exchange_folder *x)
 {
@@ -458,6 +473,7 @@ static void write_new_batches(exchange_folder *x)
     if (error) ctr_folder_remove(&own->at, aside);
     if (error) return;
     remove_covered(own, &made);
+    note_given(x, made.upto);
     append_moved(x, own, &(moved){.read = n, .changed = n, .upto = made.upto});
 }
 
@@ -598,6 +614,39 @@ static void take_device(exchange_folder *x, device *of)
     sqlite3_free(row.note);
 }
 
+static void name_own(exchange_folder *x)
+{
+    char *source = ctr_exchange_source(x->conn, true, NULL);
+    if (source && strlen(source) > OWN_SIZE) {
+        source[strlen(source) - OWN_SIZE] = '\0';
+        if (source[FOLDER_ID_SIZE] == '/') source[FOLDER_ID_SIZE] = '-';
+        device_of(source, &x->own);
+    }
+    sqlite3_free(source);
+}
+
+/* Takes from the own directory what main does not know to have given: all of it, if main was restored
+ * to a state before that. Then it learns so by its own counts, and takes another id. */
+static void take_own(exchange_folder *x)
+{
+    ctr_conn *conn = x->conn;
+    device own = {.at = {.fd = -1}};
+    sqlite3_value *scope = x->scope;
+    const listing to = {.conn = conn, .of = &own};
+    if (!device_of(x->own.name, &own)) return;
+    x->scope = NULL;
+    moved row = {.upto = mark_of_device(x, own.source)};
+    ctr_folder_entry seen;
+    if (ctr_folder_look(&x->at, own.name, &seen) == 0 && seen.kind == CTR_FOLDER_FOLDER)
+        open_device(&to, &x->at);
+    if (ctr_rc(conn) == SQLITE_OK && is_open(&own)) take_files(x, &own, &row);
+    if (row.note && ctr_rc(conn) == SQLITE_OK) append_moved(x, &own, &row);
+    x->scope = scope;
+    sqlite3_free(row.note);
+    close_device(&own);
+    name_own(x);
+}
+
 /* ---- the directory --------------------------------------------------------------------------- */
 
 static void check_right(ctr_conn *conn, const char *directory)
@@ -652,17 +701,6 @@ static void open_peer(exchange_folder *x, const char *directory)
     if (!error) check_marker(x);
 }
 
-static void name_own(exchange_folder *x)
-{
-    char *source = ctr_exchange_source(x->conn, true, NULL);
-    if (source && strlen(source) > OWN_SIZE) {
-        source[strlen(source) - OWN_SIZE] = '\0';
-        if (source[FOLDER_ID_SIZE] == '/') source[FOLDER_ID_SIZE] = '-';
-        device_of(source, &x->own);
-    }
-    sqlite3_free(source);
-}
-
 static void close_peer(exchange_folder *x)
 {
     close_device(&x->own);
@@ -691,6 +729,7 @@ static void settle_and_take(exchange_folder *x, bool takes)
         ctr_conn_join(conn);
         if (ctr_rc(conn) == SQLITE_OK) ctr_file_identity(file);
         if (ctr_rc(conn) == SQLITE_OK) name_own(x);
+        if (ctr_rc(conn) == SQLITE_OK) take_own(x);
         if (takes) visit_others(x, &quiet, take_device);
     }
     ctr_session_end(&session);

@@ -212,7 +212,8 @@ typedef struct ctr_taker {
         char *name; /* owned */
         int64_t since, upto, mark;
         bool held;
-    } * sources; /* owned: n ways, of n_names sources */
+        bool follows; /* its lines begin where the mark was */
+    } * sources;      /* owned: n ways, of n_names sources */
     size_t n, room, n_names;
 
     /* Private. */

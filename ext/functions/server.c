@@ -9,7 +9,8 @@
  *         file knew nothing of the server. `warnings`: an array of JSON.
  *
  * counter_servers has a row for each URL. What a server says of a file holds for the name of its
- * own changes alone: a copy or a fork begins at 0. */
+ * own changes alone: a copy or a fork begins at 0. What is sent as `mine`, and by which the server may
+ * leave out what the file has brought, is what it said when it had told everything: `told`. */
 #include "functions/functions.h"
 
 #include <string.h>
@@ -21,6 +22,7 @@ typedef struct server {
     char *own;          /* owned: the name of the own changes of main */
     const char *source; /* what the server gives, without a scope; NULL: it was never heard */
     int64_t mine;       /* up to where it has the own changes */
+    int64_t told;       /* the same when it had told everything; -1: it never had */
     bool is_kept;       /* that is in the file */
 } server;
 
@@ -36,6 +38,8 @@ static void read_kept(server *at)
         at->source = source ? ctr_text_print(conn, "%s", source) : NULL;
         at->is_kept = own && strcmp(own, at->own) == 0;
         if (at->is_kept) at->mine = sqlite3_column_int64(row, 2);
+        if (at->is_kept && sqlite3_column_type(row, 3) == SQLITE_INTEGER)
+            at->told = sqlite3_column_int64(row, 3);
     }
     sqlite3_finalize(row);
 }
@@ -43,6 +47,7 @@ static void read_kept(server *at)
 static void open_server(server *at, sqlite3_value *url, sqlite3_value *scope)
 {
     ctr_conn *conn = at->conn;
+    at->told = -1;
     const char *text = ctr_answer_arg(conn, url, "the URL", "");
     size_t size = text ? strlen(text) : 0;
     while (size > 0 && text[size - 1] == '/') size--;
@@ -88,7 +93,8 @@ static void answer_request(ctr_answer *answer, const server *at)
     sqlite3_str *out = sqlite3_str_new(conn->db);
     sqlite3_str_appendall(out, "by=");
     append_encoded(out, at->own);
-    if (source) sqlite3_str_appendf(out, "&mine=%lld", (long long)at->mine);
+    if (source && at->told >= 0 && !at->scope.text)
+        sqlite3_str_appendf(out, "&mine=%lld", (long long)at->told);
     if (at->scope.text) sqlite3_str_appendall(out, "&scope=");
     if (at->scope.text) append_encoded(out, at->scope.text);
     int size = sqlite3_str_length(out);
@@ -162,6 +168,7 @@ static void hear_source(server *at, ctr_span member)
     size_t size = strlen(source) - (is && scope ? strlen(scope) + 1 : 0);
     const char *whole = ctr_text_print(conn, "%.*s", (int)size, source);
     at->is_kept = at->is_kept && at->source && whole && strcmp(at->source, whole) == 0;
+    if (!at->is_kept) at->told = -1;
     at->source = whole;
 }
 
@@ -191,6 +198,15 @@ static void hear_mark(server *at, ctr_span marks, sqlite3_value *sent)
     at->mine = mark;
 }
 
+/* Notes that the server has told everything that it has, so that it may leave out from now on what it
+ * has from the file up to there. Before that, and of a scope, this would hide from a file that was
+ * restored what it has lost. */
+static void hear_all(server *at)
+{
+    at->is_kept = at->is_kept && at->told == at->mine;
+    at->told = at->mine;
+}
+
 static void keep(const server *at)
 {
     ctr_conn *conn = at->conn;
@@ -203,8 +219,8 @@ static void keep(const server *at)
             ctr_run_do(&run, CTR_SQL_SERVERS_CREATE, NULL);
             ctr_session_renew(conn);
         }
-        ctr_run_with(&run, CTR_SQL_SERVERS_WRITE, ":url t :source t :own t :mark i", at->url,
-                     at->source, at->own, at->mine);
+        ctr_run_with(&run, CTR_SQL_SERVERS_WRITE, ":url t :source t :own t :mark i :told i",
+                     at->url, at->source, at->own, at->mine, at->told);
     }
     ctr_session_end(&session);
 }
@@ -224,13 +240,15 @@ static void fill_heard(ctr_answer *answer, sqlite3_value **args)
         ctr_member_refuse(conn, "more", "true or false", more);
     if (ctr_rc(conn) == SQLITE_OK && (!said.text || ctr_json_type_of(said) != CTR_JSON_ARRAY))
         ctr_member_refuse(conn, "warnings", "an array", said);
+    bool has_more = more.text && ctr_json_type_of(more) == CTR_JSON_TRUE;
+    if (!has_more && !at.scope.text) hear_all(&at);
     int64_t changes = ctr_member_number(conn, "changes", members[HEARD_CHANGES], 0);
     int64_t skipped = ctr_member_number(conn, "skipped", members[HEARD_SKIPPED], 0);
     keep(&at);
     if (ctr_rc(conn) == SQLITE_OK) {
         ctr_answer_text(answer, scoped_source(&at));
         ctr_answer_integer(answer, at.mine);
-        ctr_answer_integer(answer, ctr_json_type_of(more) == CTR_JSON_TRUE);
+        ctr_answer_integer(answer, has_more);
         ctr_answer_integer(answer, changes);
         ctr_answer_integer(answer, skipped);
         ctr_answer_span(answer, said);

@@ -138,6 +138,7 @@ static void note_way(ctr_taker *to, const struct ctr_taken *came)
     if (found) held = found->held = found->held || held; /* its later lines, too */
     if (found && found->since <= came->since && came->since <= found->upto) {
         if (came->upto > found->upto) found->upto = came->upto;
+        found->follows = found->follows && came->follows;
         return;
     }
     if (!found && ++to->n_names > TAKEN_SOURCES_MOST)
@@ -162,6 +163,26 @@ static bool is_held(const ctr_taker *to, const char *source, int64_t refused)
 {
     return to->sender &&
            (to->conn->stats.refused != refused || ctr_sender_is_foreign_source(to->sender, source));
+}
+
+static int64_t mark_of_source(ctr_conn *conn, const char *name)
+{
+    ctr_marks_source named;
+    if (ctr_rc(conn) != SQLITE_OK) return 0;
+    if (ctr_marks_source_of(name, strlen(name), &named)) return ctr_marks_of_feed(conn, &named);
+    ctr_problem_set(conn, SQLITE_ERROR, "by must be the name of a file, not %Q", name);
+    return 0;
+}
+
+/* Returns whether a line begins where its source had come to. What comes from below the mark, and is
+ * news, is of a twin or of a file that was restored: then it is noted as that of nobody, so that
+ * everybody is told it. */
+static bool follows_mark(const ctr_taker *to, const char *source, int64_t since)
+{
+    for (size_t i = to->n; i-- > 0;)
+        if (strcmp(to->sources[i].name, source) == 0)
+            return to->sources[i].follows && since == to->sources[i].upto;
+    return since == mark_of_source(to->conn, source);
 }
 
 static void take_line(ctr_taker *to, ctr_span line)
@@ -199,16 +220,20 @@ static void take_line(ctr_taker *to, ctr_span line)
     const int64_t refused = conn->stats.refused;
     bool foreign =
         ctr_rc(conn) == SQLITE_OK && to->sender && ctr_sender_is_foreign_source(to->sender, source);
+    bool follows = ctr_rc(conn) == SQLITE_OK && follows_mark(to, source, since);
     while (ctr_rc(conn) == SQLITE_OK && ctr_json_next(changes, &at, &none, &change)) {
         ctr_text *mark = ctr_text_mark(conn);
         n++;
-        take_one_change(to, source, foreign ? 0 : upto, change);
+        take_one_change(to, source, foreign || !follows ? 0 : upto, change);
         if (ctr_rc(conn) != SQLITE_OK) ctr_problem_where(conn, "change %lld", (long long)n);
         ctr_text_release(conn, mark);
     }
     if (ctr_rc(conn) != SQLITE_OK) return;
-    const struct ctr_taken came = {
-        .name = (char *)source, .since = since, .upto = upto, .held = is_held(to, source, refused)};
+    const struct ctr_taken came = {.name = (char *)source,
+                                   .since = since,
+                                   .upto = upto,
+                                   .held = is_held(to, source, refused),
+                                   .follows = follows};
     note_way(to, &came);
 }
 
@@ -261,15 +286,6 @@ static void raise_marks(ctr_taker *to)
         source->mark = ctr_exchange_raise(to->conn, source->name, to->scope, source->since,
                                           source->held ? source->since : source->upto);
     }
-}
-
-static int64_t mark_of_source(ctr_conn *conn, const char *name)
-{
-    ctr_marks_source named;
-    if (ctr_rc(conn) != SQLITE_OK) return 0;
-    if (ctr_marks_source_of(name, strlen(name), &named)) return ctr_marks_of_feed(conn, &named);
-    ctr_problem_set(conn, SQLITE_ERROR, "by must be the name of a file, not %Q", name);
-    return 0;
 }
 
 /* Adds `by`, whose mark stands last in the answer. Sets `left_out` if the client knew its mark. */

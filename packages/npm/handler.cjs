@@ -148,7 +148,7 @@ function* give(connection, { since, of, scope }, leftOut) {
   try {
     const source = yield* readSource(connection, scope);
     const query = { since: of === source ? since : 0n, own: false, scope, ...leftOut };
-    const { lines, isLast } = since === null ? { lines: [], isLast: true } : yield* readWindow(connection, query);
+    const { lines, isLast } = since === null ? { lines: [], isLast: false } : yield* readWindow(connection, query);
     return { source, more: !isLast, lines };
   } finally {
     yield connection.exec(end);

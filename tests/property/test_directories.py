@@ -1,6 +1,7 @@
 """test_directories.py - counter_sync, counter_pull and counter_push with a directory: who may use one, what is refused, and
 that nothing of a transaction that may still be rolled back is given."""
 import os
+import pathlib
 import random
 import shutil
 import sqlite3
@@ -210,3 +211,35 @@ def test_files_that_others_write_meanwhile_sync_without_an_error_and_lose_nothin
             assert [note for *_, note in db.execute(CALLS[0]) if note] == []
     for db in shops:
         assert sum(content(db).values()) == sum(counted.values())
+
+
+def test_a_machine_that_was_set_back_and_counts_learns_it_from_its_own_directory(place):
+    """With its file the attributes come back, too, so the file cannot notice it."""
+    a, b = shop("a.db"), shop("b.db")
+    a.execute("INSERT INTO hits VALUES ('x', 1)")
+    for db in a, b, a:
+        db.execute(CALLS[0]).fetchall()
+    a.close()
+    content_then, attributes = pathlib.Path("a.db").read_bytes(), {name: os.getxattr("a.db", name) for name in os.listxattr("a.db")}
+    a = shop("a.db")
+    for _ in range(5):
+        a.execute("INSERT INTO hits VALUES ('x', 10)")
+    for db in a, b:
+        db.execute(CALLS[0]).fetchall()
+    a.close()
+    with open("a.db", "r+b") as file:
+        file.write(content_then)
+        file.truncate()
+    for name, bytes in attributes.items():
+        os.setxattr("a.db", name, bytes)
+    a = shop("a.db")
+    (before,), = a.execute("SELECT counter_settle()")
+    a.execute("INSERT INTO hits VALUES ('x', 3)")
+    for db in 2 * [a, b]:
+        db.execute(CALLS[0]).fetchall()
+    assert content(a) == content(b)
+    assert a.execute("SELECT counter_settle()").fetchone() != (before,) and a.execute("SELECT count(*) FROM counter_conflicts").fetchone() == (1,)
+    a.execute("INSERT INTO hits VALUES ('x', 100)")
+    for db in a, b:
+        db.execute(CALLS[0]).fetchall()
+    assert content(a) == content(b) and content(b)["x"] >= 151

@@ -252,3 +252,34 @@ def test_a_mark_that_another_name_had_is_not_that_of_this_one(pair):
     assert device.confirmed() > 0
     rows(device.db, "SELECT counter_fork()")
     assert device.confirmed() == 0
+
+
+def test_what_a_twin_brings_below_the_mark_is_told_to_the_other(pair):
+    """A copy of a machine: both count under one id, and one of them had counted before the other synced."""
+    server, device = pair
+    device.db.execute("INSERT INTO t VALUES ('mine', 1)")
+    for _ in range(2):
+        sync(device, server)
+    states = {}
+
+    def as_twin(name, *steps):
+        if name in states:
+            device.snapshot = states[name]
+            device.restore(True)
+        for step in steps:
+            step()
+        device.keep()
+        states[name] = device.snapshot
+
+    def count(n):
+        return lambda: device.db.execute("INSERT INTO t VALUES ('mine', ?)", [n])
+
+    device.keep()
+    states["one"] = states["other"] = device.snapshot
+    as_twin("other", count(10))
+    as_twin("one", lambda: device.db.execute("INSERT INTO t VALUES ('else', 1)"), lambda: sync(device, server))
+    as_twin("other", lambda: sync(device, server))
+    as_twin("one", lambda: sync(device, server), count(5), lambda: sync(device, server))
+    for name in 2 * ["other", "one"]:
+        as_twin(name, lambda: sync(device, server))
+        assert value(device.db, "SELECT n FROM t WHERE k = 'mine'") == value(server.db, "SELECT n FROM t WHERE k = 'mine'") == 16

@@ -18,9 +18,18 @@ CREATE TEMP TABLE said AS SELECT json_object('format', 1, 'source', '00000000-00
 SELECT h.* FROM said, counter_heard('https://h/s/', line) AS h;
 --= 00000000-0000-0000-0000-00000000000b|2|1|3|2|["x"]
 SELECT replace(query, replace(counter_source(1), ' ', '%20'), 'ME'), source, mine FROM counter_request('https://h/s');
---= by=ME&mine=2&since=0&of=00000000-0000-0000-0000-00000000000b|00000000-0000-0000-0000-00000000000b|2
+--= by=ME&since=0&of=00000000-0000-0000-0000-00000000000b|00000000-0000-0000-0000-00000000000b|2
+-- what the server leaves out must be known: it has told everything
+SELECT h.mine FROM said, counter_heard('https://h/s', replace(replace(line, '"more":true', '"more":false'), ':2}', ':1}')) AS h;
+--= 1
+SELECT replace(query, replace(counter_source(1), ' ', '%20'), 'ME'), mine FROM counter_request('https://h/s');
+--= by=ME&mine=1&since=0&of=00000000-0000-0000-0000-00000000000b|1
+SELECT h.mine FROM said, counter_heard('https://h/s', line) AS h;
+--= 2
+SELECT replace(query, replace(counter_source(1), ' ', '%20'), 'ME'), mine FROM counter_request('https://h/s');
+--= by=ME&mine=1&since=0&of=00000000-0000-0000-0000-00000000000b|2
 SELECT replace(query, replace(counter_source(1), ' ', '%20'), 'ME'), source FROM counter_request('https://h/s//', '["a"]');
---= by=ME&mine=2&scope=%5B%22a%22%5D&since=0&of=00000000-0000-0000-0000-00000000000b%20%5B%22a%22%5D|00000000-0000-0000-0000-00000000000b ["a"]
+--= by=ME&scope=%5B%22a%22%5D&since=0&of=00000000-0000-0000-0000-00000000000b%20%5B%22a%22%5D|00000000-0000-0000-0000-00000000000b ["a"]
 SELECT counter_seen('00000000-0000-0000-0000-00000000000b', 0, 77);
 --= 77
 SELECT substr(query, instr(query, '&since')) FROM counter_request('https://h/s');

@@ -87,7 +87,7 @@ class Request:
         with snapshot(self.lent.reads):
             [(source,)] = ask(self.lent.reads, "SELECT counter_source(0, ?)", self.given.get("scope"))
             left_out = by, json.loads(received).get("left_out", 0)
-            more, lines = self.lines(source, since, left_out) if since is not None else (False, BytesIO())
+            more, lines = self.lines(source, since, left_out) if since is not None else (True, BytesIO())
         head = json_of(format=1, source=source, more=more)
         return chain([head[:-2] + b"," + received[1:].encode() + b"\n"], iter(lambda: lines.read(PART), b""))
 
