@@ -432,8 +432,8 @@ static void give_nothing(exchange_folder *x, int why)
     sqlite3_free(row.note);
 }
 
-/* Notes up to where main has given. If that cannot be written now, the next sync reads its own files
- * again, which changes nothing. */
+/* Notes up to where main has given. If that cannot be written now, the next sync reads its own
+ * files again, which changes nothing. */
 static void note_given(const exchange_folder *x, int64_t upto)
 {
     ctr_problem ignored;
@@ -625,8 +625,8 @@ static void name_own(exchange_folder *x)
     sqlite3_free(source);
 }
 
-/* Takes from the own directory what main does not know to have given: all of it, if main was restored
- * to a state before that. Then it learns so by its own counts, and takes another id. */
+/* Takes from the own directory what main does not know to have given: all of it, if main was
+ * restored to a state before that. Then it learns so by its own counts, and takes another id. */
 static void take_own(exchange_folder *x)
 {
     ctr_conn *conn = x->conn;

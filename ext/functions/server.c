@@ -9,8 +9,8 @@
  *         file knew nothing of the server. `warnings`: an array of JSON.
  *
  * counter_servers has a row for each URL. What a server says of a file holds for the name of its
- * own changes alone: a copy or a fork begins at 0. What is sent as `mine`, and by which the server may
- * leave out what the file has brought, is what it said when it had told everything: `told`. */
+ * own changes alone: a copy or a fork begins at 0. What is sent as `mine`, and by which the server
+ * may leave out what the file has brought, is what it said when it had told everything: `told`. */
 #include "functions/functions.h"
 
 #include <string.h>
@@ -198,9 +198,9 @@ static void hear_mark(server *at, ctr_span marks, sqlite3_value *sent)
     at->mine = mark;
 }
 
-/* Notes that the server has told everything that it has, so that it may leave out from now on what it
- * has from the file up to there. Before that, and of a scope, this would hide from a file that was
- * restored what it has lost. */
+/* Notes that the server has told everything that it has, so that it may leave out from now on what
+ * it has from the file up to there. Before that, and of a scope, this would hide from a file that
+ * was restored what it has lost. */
 static void hear_all(server *at)
 {
     at->is_kept = at->is_kept && at->told == at->mine;

@@ -174,9 +174,9 @@ static int64_t mark_of_source(ctr_conn *conn, const char *name)
     return 0;
 }
 
-/* Returns whether a line begins where its source had come to. What comes from below the mark, and is
- * news, is of a twin or of a file that was restored: then it is noted as that of nobody, so that
- * everybody is told it. */
+/* Returns whether a line begins where its source had come to. What comes from below the mark,
+ * and is news, is of a twin or of a file that was restored: then it is noted as that of nobody,
+ * so that everybody is told it. */
 static bool follows_mark(const ctr_taker *to, const char *source, int64_t since)
 {
     for (size_t i = to->n; i-- > 0;)
