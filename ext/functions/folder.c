@@ -625,6 +625,23 @@ static void name_own(exchange_folder *x)
     sqlite3_free(source);
 }
 
+/* Deletes what is beyond a mark in the own directory and not what a writer has left. */
+static void remove_damaged(ctr_conn *conn, device *own, int64_t mark)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < own->n; i++) {
+        char name[FOLDER_NAME_SIZE];
+        ctr_problem unread; /* taking it tells why */
+        write_batches_name(&own->files[i], name);
+        ctr_problem_try(conn, &unread);
+        bool stays = own->files[i].upto <= mark || !is_damaged(conn, own, name);
+        ctr_problem_close(&unread);
+        if (stays) own->files[n++] = own->files[i];
+        if (!stays) ctr_folder_remove(&own->at, name);
+    }
+    own->n = n;
+}
+
 /* Takes from the own directory what main does not know to have given: all of it, if main was
  * restored to a state before that. Then it learns so by its own counts, and takes another id. */
 static void take_own(exchange_folder *x)
@@ -639,6 +656,7 @@ static void take_own(exchange_folder *x)
     ctr_folder_entry seen;
     if (ctr_folder_look(&x->at, own.name, &seen) == 0 && seen.kind == CTR_FOLDER_FOLDER)
         open_device(&to, &x->at);
+    if (ctr_rc(conn) == SQLITE_OK && is_open(&own)) remove_damaged(conn, &own, row.upto);
     if (ctr_rc(conn) == SQLITE_OK && is_open(&own)) take_files(x, &own, &row);
     if (row.note && ctr_rc(conn) == SQLITE_OK) append_moved(x, &own, &row);
     x->scope = scope;

@@ -56,7 +56,7 @@ def test_an_encrypted_file_is_no_database(main):
 
 def test_a_folder_is_no_database(main):
     os.mkdir("folder")
-    pull_fails(main, "folder", "'folder' is neither an attached database nor a database file")
+    pull_fails(main, "folder", "'folder' is a directory, and this connection has no right to use one")
 
 
 def test_an_empty_file_has_no_counter_tables(main):
