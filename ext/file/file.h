@@ -619,6 +619,8 @@ int ctr_folder_list(const ctr_folder *of, bool (*visit)(void *with, const ctr_fo
 
 /* Makes a directory unless there is something of this name. */
 int ctr_folder_make(const ctr_folder *in, const char *name);
+
+/* Returns 0, or why nothing can be written into it. On Windows always 0. */
 int ctr_folder_may_write(const ctr_folder *in);
 
 /* Create a file that is not there, or open a regular one to be read: EINVAL if it is something

@@ -9,8 +9,9 @@
  *         a table that phone tracks becomes a counter table here; 'full, create tables' means both
  *     SELECT * FROM counter_pull('/shared', NULL, '["store 7"]');    a directory, and a scope
  *
- * 'phone' is an attached database, or the path of a file, which is opened by its own connection,
- * outside the caller's transaction, or that of a directory: functions/folder.c.
+ * 'phone' is an attached database, or the path of a directory (functions/folder.c), which are
+ * merged in the caller's transaction, or the path of a file, which is opened by its own connection
+ * outside it.
  *
  * One row for each counter table: table_name, rows_read, rows_changed, conflicts, and a note of
  * where the table was created, why it was passed over (merge/merge.h), how many of its rows wait or

@@ -707,7 +707,7 @@ static void check_marker(const exchange_folder *x)
                         x->at.path, x->at.path);
 }
 
-/* Opens the directory, and names the one of main, if main has an id. */
+/* Opens the directory, if this connection may use it. */
 static void open_peer(exchange_folder *x, const char *directory)
 {
     ctr_conn *conn = x->conn;

@@ -84,8 +84,8 @@ static void count_came(ctr_taker *to)
                         TAKEN_CHANGES_MOST);
 }
 
-/* `upto`: that of its line, which names its source; 0: nobody says for the device of another token
- * what has come of it. */
+/* `upto`: that of its line, which names its source. 0: the line does not begin at the mark of its
+ * source, or nobody says for the device of another token what has come of it. */
 static void take_one_change(ctr_taker *to, const char *source, int64_t upto, ctr_span object)
 {
     enum { TABLE, COLUMNS, PACKED, CHANGE, SEQ, N };
@@ -289,8 +289,9 @@ static void raise_marks(ctr_taker *to)
 }
 
 /* Adds `by`, whose mark stands last in the answer. Sets `left_out` if the client knew its mark. */
-static void note_mark_of(ctr_taker *to, const char *name)
+static void note_mark_of_by(ctr_taker *to)
 {
+    const char *name = to->by;
     if (!name || ctr_rc(to->conn) != SQLITE_OK) return;
     struct ctr_taken *sources =
         ctr_array_room(to->conn, to->sources, &to->room, to->n + 1, sizeof *sources);
@@ -302,6 +303,11 @@ static void note_mark_of(ctr_taker *to, const char *name)
     if (sources[to->n].name) to->n++;
 }
 
+static void note_known(ctr_taker *to)
+{
+    to->is_known = to->by && mark_of_source(to->conn, to->by) == to->mine;
+}
+
 void ctr_taker_begin(ctr_taker *to, const char *digest)
 {
     ctr_conn *conn = to->conn;
@@ -311,7 +317,7 @@ void ctr_taker_begin(ctr_taker *to, const char *digest)
     if (ctr_session_begin(&to->session, conn, true) != SQLITE_OK) return;
     ctr_session_lock(&to->session, "main");
     if (digest) ctr_sender_open(to->sender, conn, digest);
-    to->is_known = to->by && mark_of_source(conn, to->by) == to->mine;
+    note_known(to);
     to->take = ctr_run_prepare(&run, CTR_SQL_LINES_TAKE);
 }
 
@@ -322,7 +328,7 @@ void ctr_taker_end(ctr_taker *to)
     to->take = NULL;
     if (ctr_rc(conn) == SQLITE_OK) ctr_exchange_show_apart(conn);
     raise_marks(to);
-    note_mark_of(to, to->by);
+    note_mark_of_by(to);
     ctr_session_end(&to->session);
     to->refused = conn->stats.refused - to->refused_before;
     sqlite3_set_last_insert_rowid(conn->db, to->inserted);
@@ -407,8 +413,8 @@ static void take_body(ctr_taker *to, const char *digest, const char *text, size_
 {
     if (digest && has_nothing(text, text + size)) {
         ctr_sender_find(to->sender, to->conn, digest);
-        to->is_known = to->by && mark_of_source(to->conn, to->by) == to->mine;
-        note_mark_of(to, to->by);
+        note_known(to);
+        note_mark_of_by(to);
         return;
     }
     ctr_taker_begin(to, digest);
