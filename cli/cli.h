@@ -159,22 +159,6 @@ void cli_rows_print(cli_rows *rows, cli *c, const char *titles);
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* What a file gives: export.c. */
-typedef struct cli_query {
-    int64_t since;
-    bool own;
-    const char *scope; /* JSON, or NULL: everything */
-} cli_query;
-
-/* Hands each line of changes, without its end, to `take`. Returns the number of changes; sets
- * `upto` to the number up to which they go. A line without changes, which only raises a mark, is
- * not handed over if only own ones are asked for. */
-int64_t cli_give(cli_file *file, const cli_query *query, int64_t *upto,
-                 void (*take)(void *to, const char *line), void *to);
-
-/* The number below which all changes of the file are; 0: it has none. */
-int64_t cli_end_of_changes(cli_file *file);
-
 /* Takes lines: import.c.
  *
  *     cli_taking_begin(&taking, file, "the name of the lines", source);

@@ -7,46 +7,31 @@
 
 #include "cli/cli.h"
 
-int64_t cli_give(cli_file *file, const cli_query *query, int64_t *upto,
-                 void (*take)(void *to, const char *line), void *to)
+/* Prints the lines of a file. A line without changes, which only raises a mark, is left out where
+ * only own ones are asked for. */
+static void print_lines(cli_file *file, const cli_arguments *given, int64_t since)
 {
-    int64_t n = 0;
     sqlite3_stmt *row = cli_prepare(file, CLI_SQL_LINES);
-    *upto = query->since;
-    if (row) sqlite3_bind_int64(row, 1, query->since);
-    if (row) sqlite3_bind_int(row, 2, query->own);
-    if (row && query->scope) sqlite3_bind_text(row, 3, query->scope, -1, SQLITE_STATIC);
+    if (row) sqlite3_bind_int64(row, 1, since);
+    if (row) sqlite3_bind_int(row, 2, given->own);
+    if (row && given->scope) sqlite3_bind_text(row, 3, given->scope, -1, SQLITE_STATIC);
     while (cli_step(file, row)) {
         const char *line = (const char *)sqlite3_column_text(row, 0);
         int64_t changes = sqlite3_column_int64(row, 2);
-        *upto = sqlite3_column_int64(row, 1);
         if (!line)
             cli_fail(file->c, "out of memory");
-        else if (changes > 0 || !query->own)
-            take(to, line);
+        else if (changes > 0 || !given->own)
+            puts(line);
         cli_progress_add(file->c, changes);
-        n += changes;
     }
     sqlite3_finalize(row);
-    return n;
-}
-
-int64_t cli_end_of_changes(cli_file *file)
-{
-    return cli_integer(file, CLI_SQL_END_OF_CHANGES);
-}
-
-static void print_line(void *to, const char *line)
-{
-    (void)to;
-    puts(line);
 }
 
 /* Refuses a mark of another file, or one that is newer than the content of a restored backup: an
  * export would leave out changes, and nobody would see it. */
 static void check_mark(cli_file *file, int64_t since)
 {
-    int64_t end = since > 0 ? cli_end_of_changes(file) : 0;
+    int64_t end = since > 0 ? cli_integer(file, CLI_SQL_END_OF_CHANGES) : 0;
     if (end > 0 && end < since)
         cli_fail(file->c,
                  "%s: --since %lld is not a mark of this file, whose changes end before %lld",
@@ -61,8 +46,7 @@ void cli_export(cli *c, const cli_arguments *given)
     cli_need_tables(&file);
     if (!isatty(STDOUT_FILENO)) cli_progress_begin(c, given->word[0], "changes");
     check_mark(&file, since);
-    const cli_query query = {.since = since, .own = given->own, .scope = given->scope};
-    cli_give(&file, &query, &since, print_line, NULL);
+    print_lines(&file, given, since);
     cli_progress_erase(c);
     cli_close(&file);
 }

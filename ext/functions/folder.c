@@ -64,6 +64,7 @@ typedef struct exchange_folder {
     ctr_conn *conn;
     ctr_folder at;
     device own;
+    char *unread;         /* owned: what is wrong with own files that main does not know */
     sqlite3_value *scope; /* NULL: everything */
 } exchange_folder;
 
@@ -285,12 +286,12 @@ static void note_problem(ctr_conn *conn, moved *row, const char *problem, const 
     row->note = note;
 }
 
-/* ---- giving ---------------------------------------------------------------------------------- */
-
-static int64_t end_of_main(ctr_conn *conn)
+static int64_t known_of(ctr_conn *conn, const char *source, sqlite3_value *scope)
 {
-    return ctr_rc(conn) == SQLITE_OK ? ctr_feed_end(conn) : 0;
+    return ctr_rc(conn) == SQLITE_OK ? ctr_exchange_mark(conn, source, scope) : 0;
 }
+
+/* ---- giving ---------------------------------------------------------------------------------- */
 
 /* Fails if a line is of another source than the directory: lines have what is committed, and main
  * has taken a new id since. */
@@ -376,43 +377,18 @@ static void remove_covered(const device *own, const batches *by)
     }
 }
 
-/* Returns whether an own file is none that a writer has left. Fails if it cannot be read. */
-static bool is_damaged(ctr_conn *conn, const device *own, const char *name)
+/* A file whose directory has more of it than it has itself would write what nobody takes. */
+static void refuse_older(const exchange_folder *x)
 {
-    ctr_gzip file;
-    size_t size;
-    ctr_problem problem;
-    ctr_problem_try(conn, &problem);
-    ctr_gzip_open(&file, conn, &own->at, name);
-    while (ctr_gzip_next(&file, &size)) continue;
-    ctr_gzip_close(&file);
-    ctr_problem_raise_if(conn, &problem, !file.damaged);
-    return file.damaged;
-}
-
-/* A file whose directory has more of it than it has itself would write what nobody takes. What is
- * not whole there is none of its files: deletes it. */
-static void refuse_older(exchange_folder *x)
-{
-    device *own = &x->own;
-    size_t n = 0;
-    int64_t end = end_of_chain(own), mine = end > 0 ? end_of_main(x->conn) : 0;
-    const bool is_older = end > mine;
-    for (size_t i = 0; i < own->n && is_older && ctr_rc(x->conn) == SQLITE_OK; i++) {
-        char name[FOLDER_NAME_SIZE];
-        write_batches_name(&own->files[i], name);
-        bool stays = own->files[i].upto <= mine || !is_damaged(x->conn, own, name);
-        if (stays) own->files[n++] = own->files[i];
-        if (!stays) ctr_folder_remove(&own->at, name);
-    }
-    if (is_older) own->n = n;
-    end = end_of_chain(own);
-    if (end > mine)
+    const device *own = &x->own;
+    const int64_t there = end_of_chain(own);
+    const int64_t mine = there > 0 && ctr_rc(x->conn) == SQLITE_OK ? ctr_feed_end(x->conn) : 0;
+    if (there > mine)
         ctr_problem_set(x->conn, SQLITE_ERROR,
                         "%s has changes of this file up to %lld, and the file ends at %lld: it is "
                         "an older copy. SELECT counter_fork() gives it an id of its own, and its "
                         "next sync a directory of its own",
-                        own->at.path, (long long)end, (long long)mine);
+                        own->at.path, (long long)there, (long long)mine);
 }
 
 /* Fails if there is something to be written where nothing can be. */
@@ -488,6 +464,18 @@ static void make_own(exchange_folder *x)
         open_device(&to, &x->at);
 }
 
+/* An own file that cannot be read may be what main has lost, and a service is still bringing it: if
+ * main gave now, its mark would pass over that, and it would never learn that it was restored. */
+static void refuse_unread(const exchange_folder *x)
+{
+    if (x->unread && ctr_rc(x->conn) == SQLITE_OK)
+        ctr_problem_set(x->conn, SQLITE_ERROR,
+                        "%s; it is in the directory of this file, which does not know what stands "
+                        "in it: nothing is given until it is whole or, if nothing is to bring it "
+                        "any more, deleted",
+                        x->unread);
+}
+
 /* A file that has counted nothing gets no directory. */
 static void give(exchange_folder *x)
 {
@@ -495,6 +483,7 @@ static void give(exchange_folder *x)
     device *own = &x->own;
     const listing to = {.conn = x->conn, .of = own};
     open_device(&to, &x->at);
+    refuse_unread(x);
     refuse_older(x);
     if (ctr_rc(x->conn) != SQLITE_OK) return;
     int why = ctr_folder_may_write(is_open(own) ? &own->at : &x->at);
@@ -507,11 +496,6 @@ static void give(exchange_folder *x)
 }
 
 /* ---- taking ---------------------------------------------------------------------------------- */
-
-static int64_t mark_of_device(const exchange_folder *x, const char *source)
-{
-    return ctr_rc(x->conn) == SQLITE_OK ? ctr_exchange_mark(x->conn, source, x->scope) : 0;
-}
 
 /* Takes a file, whole or not at all. Returns false if it is gone: its writer has joined it with
  * others. */
@@ -587,7 +571,7 @@ static void take_files(exchange_folder *x, device *of, moved *row)
         if (is_of_content(problem.rc & 0xff))
             note_problem(conn, row, problem.text, ": nothing of it was taken");
         ctr_problem_raise_if(conn, &problem, !is_of_content(problem.rc & 0xff));
-        int64_t reached = mark_of_device(x, of->source);
+        int64_t reached = known_of(conn, of->source, x->scope);
         next->failed = reached <= row->upto;
         row->upto = reached;
         if (!is_there) relisted++;
@@ -595,22 +579,29 @@ static void take_files(exchange_folder *x, device *of, moved *row)
     }
 }
 
-/* Takes what a device has given; what is wrong with it becomes the note. */
-static void take_device(exchange_folder *x, device *of)
+/* Takes what a device has given; what is wrong with it becomes the note. Returns whether main has
+ * more of it now. */
+static bool read_device(exchange_folder *x, device *of, moved *row)
 {
     ctr_conn *conn = x->conn;
     ctr_problem problem;
-    moved row = {.upto = mark_of_device(x, of->source)};
-    const int64_t before = row.upto;
     const listing to = {.conn = conn, .of = of};
+    const int64_t before = row->upto = known_of(conn, of->source, x->scope);
     ctr_problem_try(conn, &problem);
     open_device(&to, &x->at);
     ctr_problem_end(&problem);
     bool is_wrong = is_of_content(problem.rc & 0xff);
-    if (is_wrong) note_problem(conn, &row, problem.text, "");
+    if (is_wrong) note_problem(conn, row, problem.text, "");
     ctr_problem_raise_if(conn, &problem, !is_wrong);
-    if (!is_wrong) take_files(x, of, &row);
-    if (ctr_rc(conn) == SQLITE_OK && (row.note || row.upto > before)) append_moved(x, of, &row);
+    if (!is_wrong) take_files(x, of, row);
+    return row->upto > before;
+}
+
+static void take_device(exchange_folder *x, device *of)
+{
+    moved row = {0};
+    bool is_told = read_device(x, of, &row) || row.note;
+    if (is_told && ctr_rc(x->conn) == SQLITE_OK) append_moved(x, of, &row);
     sqlite3_free(row.note);
 }
 
@@ -625,43 +616,19 @@ static void name_own(exchange_folder *x)
     sqlite3_free(source);
 }
 
-/* Deletes what is beyond a mark in the own directory and not what a writer has left. */
-static void remove_damaged(ctr_conn *conn, device *own, int64_t mark)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < own->n; i++) {
-        char name[FOLDER_NAME_SIZE];
-        ctr_problem unread; /* taking it tells why */
-        write_batches_name(&own->files[i], name);
-        ctr_problem_try(conn, &unread);
-        bool stays = own->files[i].upto <= mark || !is_damaged(conn, own, name);
-        ctr_problem_close(&unread);
-        if (stays) own->files[n++] = own->files[i];
-        if (!stays) ctr_folder_remove(&own->at, name);
-    }
-    own->n = n;
-}
-
 /* Takes from the own directory what main does not know to have given: all of it, if main was
- * restored to a state before that. Then it learns so by its own counts, and takes another id. */
+ * restored to a state before that. Then it learns so by its own counts, and takes another id. What
+ * cannot be read is left to giving, which fails then. */
 static void take_own(exchange_folder *x)
 {
-    ctr_conn *conn = x->conn;
-    device own = {.at = {.fd = -1}};
-    sqlite3_value *scope = x->scope;
-    const listing to = {.conn = conn, .of = &own};
-    if (!device_of(x->own.name, &own)) return;
-    x->scope = NULL;
-    moved row = {.upto = mark_of_device(x, own.source)};
+    moved row = {0};
     ctr_folder_entry seen;
-    if (ctr_folder_look(&x->at, own.name, &seen) == 0 && seen.kind == CTR_FOLDER_FOLDER)
-        open_device(&to, &x->at);
-    if (ctr_rc(conn) == SQLITE_OK && is_open(&own)) remove_damaged(conn, &own, row.upto);
-    if (ctr_rc(conn) == SQLITE_OK && is_open(&own)) take_files(x, &own, &row);
-    if (row.note && ctr_rc(conn) == SQLITE_OK) append_moved(x, &own, &row);
+    sqlite3_value *scope = x->scope;
+    if (ctr_folder_look(&x->at, x->own.name, &seen) || seen.kind != CTR_FOLDER_FOLDER) return;
+    x->scope = NULL;
+    read_device(x, &x->own, &row);
     x->scope = scope;
-    sqlite3_free(row.note);
-    close_device(&own);
+    x->unread = row.note;
     name_own(x);
 }
 
@@ -721,6 +688,7 @@ static void open_peer(exchange_folder *x, const char *directory)
 
 static void close_peer(exchange_folder *x)
 {
+    sqlite3_free(x->unread);
     close_device(&x->own);
     ctr_folder_close(&x->at);
 }
@@ -807,7 +775,7 @@ static void append_device(exchange_folder *x, device *of)
     else
         ctr_answer_text(answer, NULL);
     ctr_answer_integer(answer, end_of_chain(of));
-    ctr_answer_integer(answer, mark_of_device(x, of->source));
+    ctr_answer_integer(answer, known_of(x->conn, of->source, x->scope));
 }
 
 void ctr_folder_tell(ctr_answer *answer, const char *directory)

@@ -150,7 +150,7 @@ def test_lines_of_another_source_are_refused(place):
     assert rows("b.db", "SELECT n FROM v") == [(7,)]
 
 
-def test_a_damaged_file_that_promises_more_keeps_no_other_one_from_being_taken(place):
+def test_a_damaged_file_that_promises_more_keeps_no_other_one_from_being_taken_but_its_file_from_giving(place):
     ok("sync", "a.db", "shared")
     path = own_file("a.db")
     more = path.with_name(f"{'0' * 20}-{8 * 10**18:020}.gz")
@@ -159,7 +159,14 @@ def test_a_damaged_file_that_promises_more_keeps_no_other_one_from_being_taken(p
     assert status == 1 and error == f"sqlite-counter: {more}: it is cut short or damaged: nothing of it was taken\n"
     assert [row[0] for row in table(out)] == ["took", "gave"] and rows("b.db", "SELECT n FROM v") == [(3,)]
     make("a.db", "INSERT INTO v VALUES ('x', 4)")
-    assert [row[0] for row in table(ok("sync", "a.db", "shared"))] == ["took", "gave"] and not more.exists()
+    status, out, error = run("sync", "a.db", "shared")
+    assert status == 1 and [row[0] for row in table(out)] == ["took"] and more.stat().st_size == 40
+    assert error == f"sqlite-counter: a.db: {more}: it is cut short or damaged: nothing of it was taken; it is in the directory of this " \
+        "file, which does not know what stands in it: nothing is given until it is whole or, if nothing is to bring it any more, deleted\n"
+    more.unlink()
+    assert [row[0] for row in table(ok("sync", "a.db", "shared"))] == ["gave"]
+    ok("sync", "b.db", "shared")
+    assert rows("b.db", "SELECT n FROM v") == [(7,)]
 
 
 def test_an_older_copy_that_nobody_has_noticed_does_not_write_what_nobody_takes(place):

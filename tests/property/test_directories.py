@@ -213,8 +213,10 @@ def test_files_that_others_write_meanwhile_sync_without_an_error_and_lose_nothin
         assert sum(content(db).values()) == sum(counted.values())
 
 
-def test_a_machine_that_was_set_back_and_counts_learns_it_from_its_own_directory(place):
-    """With its file the attributes come back, too, so the file cannot notice it."""
+@pytest.mark.parametrize("arrives", ["whole", "in halves"])
+def test_a_machine_that_was_set_back_and_counts_learns_it_from_its_own_directory(place, arrives):
+    """With its file the attributes come back, too, so the file cannot notice it. A service that carries the directory may
+    bring its files after it has counted."""
     a, b = shop("a.db"), shop("b.db")
     a.execute("INSERT INTO hits VALUES ('x', 1)")
     for db in a, b, a:
@@ -235,6 +237,13 @@ def test_a_machine_that_was_set_back_and_counts_learns_it_from_its_own_directory
     a = shop("a.db")
     (before,), = a.execute("SELECT counter_settle()")
     a.execute("INSERT INTO hits VALUES ('x', 3)")
+    own = {path: path.read_bytes() for path in (place / "shared" / before).glob("*.gz")} if arrives == "in halves" else {}
+    for path, whole in own.items():
+        path.write_bytes(whole[:len(whole) // 2])
+    if own:
+        assert "nothing is given until it is whole" in refused(a, CALLS[0])
+    for path, whole in own.items():
+        path.write_bytes(whole)
     for db in 2 * [a, b]:
         db.execute(CALLS[0]).fetchall()
     assert content(a) == content(b)
