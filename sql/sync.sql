@@ -107,9 +107,5 @@ SELECT line, upto, changes FROM counter_lines(:since, 1);
 -- name: FOLDERS_ALLOW
 SELECT counter_folders(?1);
 
--- name: LINES_TAKE
-INSERT INTO counter_changes(table_name, key, change, seq, source, key_columns, scope, device, upto)
-VALUES (:table, :key, :change, :seq, :source, :columns, :scope, :device, :upto);
-
 -- name: LINES_WARNINGS
 SELECT table_name || ': ' || warning FROM counter_warnings WHERE kind <> 'foreign key' LIMIT 100;

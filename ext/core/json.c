@@ -257,16 +257,23 @@ ctr_json_type ctr_json_type_of(ctr_span value)
     }
 }
 
-static const char *end_of_string(const char *at)
+/* A quotation mark behind an odd number of backslashes is one of the text. */
+static const char *end_of_string(const char *begin, const char *end)
 {
-    for (at++; *at != '"'; at++)
-        if (*at == '\\') at++;
+    bool is_end = false;
+    const char *at = begin;
+    while (!is_end) {
+        at = memchr(at + 1, '"', (size_t)(end - at - 1));
+        const char *before = at;
+        while (before[-1] == '\\') before--;
+        is_end = (at - before) % 2 == 0;
+    }
     return at + 1;
 }
 
 static const char *end_of_value(const char *at, const char *end)
 {
-    if (*at == '"') return end_of_string(at);
+    if (*at == '"') return end_of_string(at, end);
     if (*at != '{' && *at != '[') {
         while (at < end && !is_blank(*at) && *at != ',' && *at != ']' && *at != '}') at++;
         return at;
@@ -274,7 +281,7 @@ static const char *end_of_value(const char *at, const char *end)
     int depth = 0;
     do {
         depth += (*at == '{' || *at == '[') - (*at == '}' || *at == ']');
-        at = *at == '"' ? end_of_string(at) : at + 1;
+        at = *at == '"' ? end_of_string(at, end) : at + 1;
     } while (depth > 0);
     return at;
 }
@@ -287,7 +294,7 @@ bool ctr_json_next(ctr_span parent, size_t *at, ctr_span *name, ctr_span *value)
     if (here < end && *here == ',') here = skip_blanks(here + 1, end);
     if (here == end) return false;
     if (parent.text[0] == '{') {
-        const char *behind = end_of_string(here);
+        const char *behind = end_of_string(here, end);
         *name = (ctr_span){here, (size_t)(behind - here)};
         here = skip_blanks(skip_blanks(behind, end) + 1, end); /* the colon */
     }

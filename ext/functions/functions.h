@@ -219,7 +219,7 @@ typedef struct ctr_taker {
     /* Private. */
     ctr_session session;
     bool is_known;          /* `mine` was the mark of `by` before the lines were taken */
-    sqlite3_stmt *take;     /* owned */
+    ctr_apply apply;        /* owned */
     ctr_packed bytes;       /* owned: room for what hexadecimal digits say */
     int64_t refused_before; /* the figure of the connection */
     sqlite3_int64 inserted; /* the last row id of the host */

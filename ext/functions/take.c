@@ -76,6 +76,20 @@ static size_t member_bytes(ctr_taker *to, const char *name, ctr_span value)
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
+/* The rows of many changes may go to many pages. */
+static void raise_cache(ctr_taker *to)
+{
+    enum { MANY = 1000 };
+    ctr_file *file = to->came == MANY ? ctr_file_of(to->conn, "main") : NULL;
+    if (file && ctr_session_raise_cache(file)) file->raised = true;
+}
+
+static void lower_cache(ctr_taker *to)
+{
+    ctr_file *file = ctr_file_of(to->conn, "main");
+    if (file && file->raised) file->raised = !ctr_session_lower_cache(file);
+}
+
 static void count_came(ctr_taker *to)
 {
     if (++to->came > TAKEN_CHANGES_MOST && to->sender)
@@ -84,45 +98,37 @@ static void count_came(ctr_taker *to)
                         TAKEN_CHANGES_MOST);
 }
 
-/* `upto`: that of its line, which names its source. 0: the line does not begin at the mark of its
- * source, or nobody says for the device of another token what has come of it. */
-static void take_one_change(ctr_taker *to, const char *source, int64_t upto, ctr_span object)
+/* `fed` tells what brings it: without a number if the line does not begin at the mark of its
+ * source, or if nobody says for the device of another token what has come of it. */
+static void take_one_change(ctr_taker *to, const ctr_fed *fed, ctr_span object)
 {
     enum { TABLE, COLUMNS, PACKED, CHANGE, SEQ, N };
     static const char *const KNOWN[] = {"table", "key_columns", "packed", "change", "seq", NULL};
     ctr_span members[N];
     ctr_conn *conn = to->conn;
+    ctr_change change = {.fed = *fed, .scope = to->scope};
     if (ctr_json_type_of(object) != CTR_JSON_OBJECT) {
         ctr_problem_set(conn, SQLITE_ERROR, "it must be an object");
         return;
     }
     ctr_members_find(conn, object, KNOWN, members);
     to->bytes.size = 0;
-    const char *table = ctr_member_text(conn, "table", members[TABLE]);
-    bool has_columns = members[COLUMNS].text && ctr_json_type_of(members[COLUMNS]) != CTR_JSON_NULL;
-    const char *columns =
-        has_columns ? ctr_member_text(conn, "key_columns", members[COLUMNS]) : NULL;
-    size_t key = member_bytes(to, "packed", members[PACKED]);
-    size_t change = member_bytes(to, "change", members[CHANGE]);
-    int64_t seq = ctr_member_number(conn, "seq", members[SEQ], 0);
+    change.table = ctr_member_text(conn, "table", members[TABLE]);
+    if (members[COLUMNS].text && ctr_json_type_of(members[COLUMNS]) != CTR_JSON_NULL)
+        change.key_text = ctr_member_text(conn, "key_columns", members[COLUMNS]);
+    change.key_size = member_bytes(to, "packed", members[PACKED]);
+    size_t size = member_bytes(to, "change", members[CHANGE]);
+    ctr_member_number(conn, "seq", members[SEQ], 0);
     count_came(to);
-    const uint8_t *packed = to->bytes.bytes;
-    ctr_span rest = {(const char *)packed + key, change};
+    raise_cache(to);
+    change.key = to->bytes.bytes;
+    ctr_span rest = {(const char *)change.key + change.key_size, size};
     if (ctr_rc(conn) != SQLITE_OK) return;
     if (to->sender && !ctr_sender_leave_out(to->sender, &rest)) return;
-    ctr_run run = ctr_run_on(conn, "main", NULL);
-    ctr_run_bind_text(&run, to->take, ":table", table);
-    ctr_run_bind_text(&run, to->take, ":source", source);
-    ctr_run_bind_text(&run, to->take, ":columns", columns);
-    ctr_run_bind_int(&run, to->take, ":seq", seq);
-    ctr_run_bind_blob(&run, to->take, ":key", packed, key);
-    ctr_run_bind_blob(&run, to->take, ":change", rest.text, rest.size);
-    if (upto > 0) ctr_run_bind_int(&run, to->take, ":upto", upto);
-    if (to->scope) ctr_run_bind_value(&run, to->take, ":scope", to->scope);
-    if (to->sender) ctr_run_bind_text(&run, to->take, ":device", to->sender->device);
-    if (ctr_rc(conn) == SQLITE_OK) ctr_run_row(&run, to->take);
-    sqlite3_reset(to->take);
-    ctr_problem_leave_out(conn, "counter_changes");
+    change.bytes = (const uint8_t *)rest.text;
+    change.size = rest.size;
+    if (to->sender) change.device = to->sender->device;
+    ctr_apply_change(&to->apply, &change);
     to->changes += ctr_rc(conn) == SQLITE_OK;
 }
 
@@ -212,7 +218,9 @@ static void take_line(ctr_taker *to, ctr_span line)
     if (ctr_rc(conn) == SQLITE_OK && (!changes.text || ctr_json_type_of(changes) != CTR_JSON_ARRAY))
         ctr_problem_set(conn, SQLITE_ERROR, "the member changes must be an array");
     ctr_marks_source named;
-    if (ctr_rc(conn) == SQLITE_OK && !ctr_marks_source_of(source, strlen(source), &named))
+    bool is_named =
+        ctr_rc(conn) == SQLITE_OK && ctr_marks_source_of(source, strlen(source), &named);
+    if (ctr_rc(conn) == SQLITE_OK && !is_named)
         ctr_problem_set(conn, SQLITE_ERROR, "the source %Q is not the name of a file", source);
     if (ctr_rc(conn) == SQLITE_OK && to->only && strcmp(to->only, source) != 0)
         ctr_problem_set(conn, SQLITE_ERROR, "it has changes of %Q, not of %Q", source, to->only);
@@ -221,10 +229,12 @@ static void take_line(ctr_taker *to, ctr_span line)
     bool foreign =
         ctr_rc(conn) == SQLITE_OK && to->sender && ctr_sender_is_foreign_source(to->sender, source);
     bool follows = ctr_rc(conn) == SQLITE_OK && follows_mark(to, source, since);
+    const ctr_fed fed =
+        is_named ? ctr_marks_fed(&named, foreign || !follows ? 0 : upto) : (ctr_fed){0};
     while (ctr_rc(conn) == SQLITE_OK && ctr_json_next(changes, &at, &none, &change)) {
         ctr_text *mark = ctr_text_mark(conn);
         n++;
-        take_one_change(to, source, foreign || !follows ? 0 : upto, change);
+        take_one_change(to, &fed, change);
         if (ctr_rc(conn) != SQLITE_OK) ctr_problem_where(conn, "change %lld", (long long)n);
         ctr_text_release(conn, mark);
     }
@@ -311,25 +321,29 @@ static void note_known(ctr_taker *to)
 void ctr_taker_begin(ctr_taker *to, const char *digest)
 {
     ctr_conn *conn = to->conn;
-    ctr_run run = ctr_run_on(conn, "main", NULL);
+    to->apply = (ctr_apply){.conn = conn, .many = true};
     to->refused_before = conn->stats.refused;
     to->inserted = sqlite3_last_insert_rowid(conn->db);
     if (ctr_session_begin(&to->session, conn, true) != SQLITE_OK) return;
     ctr_session_lock(&to->session, "main");
     if (digest) ctr_sender_open(to->sender, conn, digest);
     note_known(to);
-    to->take = ctr_run_prepare(&run, CTR_SQL_LINES_TAKE);
+    ctr_conn_require_join(conn);
 }
 
 void ctr_taker_end(ctr_taker *to)
 {
     ctr_conn *conn = to->conn;
-    sqlite3_finalize(to->take);
-    to->take = NULL;
+    ctr_apply_release(&to->apply);
     if (ctr_rc(conn) == SQLITE_OK) ctr_exchange_show_apart(conn);
     raise_marks(to);
     note_mark_of_by(to);
+    lower_cache(to);
     ctr_session_end(&to->session);
+    if (ctr_rc(conn) == SQLITE_OK)
+        ctr_apply_keep(&to->apply);
+    else
+        ctr_apply_forget(&to->apply);
     to->refused = conn->stats.refused - to->refused_before;
     sqlite3_set_last_insert_rowid(conn->db, to->inserted);
 }

@@ -22,6 +22,8 @@ static void close_target(ctr_apply *apply)
         ctr_brought_list_add(apply->conn, &apply->brought, apply->merge.entry.birth,
                              &apply->merge.brought);
     ctr_problem_close(&none);
+    ctr_row_feed_close_taken(&apply->taken);
+    if (apply->open && apply->merge.row.tab) ctr_home_end_strays(apply->merge.row.tab);
     if (apply->open) ctr_merge_close(&apply->merge);
     sqlite3_finalize(apply->values);
     sqlite3_free(apply->keys);
@@ -31,8 +33,7 @@ static void close_target(ctr_apply *apply)
     apply->keys = NULL;
 }
 
-/* Closes the open table. The caller calls this at the end of a transaction, too. */
-static void apply_release(ctr_apply *apply)
+void ctr_apply_release(ctr_apply *apply)
 {
     apply->ended = apply->busy;
     if (apply->busy) return;
@@ -44,12 +45,11 @@ static void apply_release(ctr_apply *apply)
     apply->born = NULL;
 }
 
-/* Closes the open table; what the changes have brought is now that of the connection. */
-static void apply_committed(ctr_apply *apply)
+void ctr_apply_keep(ctr_apply *apply)
 {
     ctr_problem none;
     ctr_problem_try(apply->conn, &none);
-    apply_release(apply);
+    ctr_apply_release(apply);
     ctr_brought_list *list = apply->brought.n > 0 ? ctr_brought_of(apply->conn) : NULL;
     for (size_t i = 0; list && i < apply->brought.n; i++)
         ctr_brought_list_add(apply->conn, list, apply->brought.tables[i].birth,
@@ -58,10 +58,9 @@ static void apply_committed(ctr_apply *apply)
     ctr_brought_list_close(&apply->brought);
 }
 
-/* Closes the open table, and forgets what the changes have brought. */
-static void apply_rolled_back(ctr_apply *apply)
+void ctr_apply_forget(ctr_apply *apply)
 {
-    apply_release(apply);
+    ctr_apply_release(apply);
     ctr_brought_list_close(&apply->brought);
 }
 
@@ -103,6 +102,8 @@ static int open_target(ctr_apply *apply, const char *birth, bool has_life, ctr_f
                                    "ordinary table, and call counter_track");
     if (ctr_rc(file->conn) == SQLITE_OK) {
         apply->merge.row.origin = CTR_FED;
+        apply->merge.row.shows = apply->merge.tracked;
+        if (apply->many && apply->merge.tracked) ctr_home_take_strays(apply->merge.row.tab);
         const ctr_shape *shape = &apply->merge.shape;
         const char *values = ctr_shape_list(file->conn, shape, CTR_KEYS, "#", ", ", 1);
         apply->keys = sqlite3_malloc64((size_t)shape->n_keys * sizeof *apply->keys);
@@ -405,13 +406,13 @@ static void apply_row(ctr_apply *apply, const ctr_change *change, ctr_file *file
     check_told(apply, change);
     bool rises = raise_told(apply, change, file);
     if (ctr_rc(apply->conn) == SQLITE_OK && ctr_merge_find(&apply->merge, apply->keys)) {
-        ctr_taken_row row;
-        if (ctr_row_feed_join_told(&apply->merge, &change->told, &row)) {
+        ctr_taken_row *row = &apply->taken;
+        if (ctr_row_feed_join_told(&apply->merge, &change->told, row)) {
             merge_told_counters(apply, change);
             ctr_conflicts_change_identity(&apply->conflicts, file); /* before the row is written */
-            if (ctr_rc(apply->conn) == SQLITE_OK) ctr_row_feed_write_taken(&apply->merge, &row);
+            if (ctr_rc(apply->conn) == SQLITE_OK) ctr_row_feed_write_taken(&apply->merge, row);
         }
-        ctr_row_feed_close_taken(&row);
+        ctr_row_feed_end_taken(row);
         ctr_conflicts_change_identity(&apply->conflicts, file); /* nothing was left to merge */
     }
     if (rises && ctr_rc(apply->conn) != SQLITE_OK) ctr_conn_spoil(apply->conn, nth);
@@ -452,14 +453,19 @@ static void take_answer(ctr_apply *apply, const ctr_change *change)
     if (ctr_rc(apply->conn) != SQLITE_OK) ctr_conn_spoil(apply->conn, nth);
 }
 
-/* Merges one change. The caller has joined the transaction.
- *
- * If a statement runs out of memory, SQLite may roll the transaction back during the change and
- * call apply_release; the open table is then closed after the change. */
-static int apply_change(ctr_apply *apply, const ctr_change *change)
+/* Checks the bytes of a change. */
+static void take_told(ctr_conn *conn, ctr_change *change)
+{
+    ctr_arg_change(conn, &change->told, change->bytes, change->size);
+    ctr_problem_where(conn, "table %s", change->table);
+}
+
+int ctr_apply_change(ctr_apply *apply, ctr_change *change)
 {
     ctr_file *file = ctr_file_of(apply->conn, "main");
     if (!file) return ctr_problem_nomem(apply->conn);
+    take_told(apply->conn, change);
+    if (ctr_rc(apply->conn) != SQLITE_OK) return ctr_rc(apply->conn);
     apply->busy = true;
     if (prepare_change(apply, change, file) == SQLITE_OK && is_in_scope(apply, change)) {
         switch (change->told.what) {
@@ -472,7 +478,7 @@ static int apply_change(ctr_apply *apply, const ctr_change *change)
     sqlite3_reset(apply->values);
     ctr_problem_where(apply->conn, "table %s", change->table);
     apply->busy = false;
-    if (apply->ended) apply_rolled_back(apply);
+    if (apply->ended) ctr_apply_forget(apply);
     return ctr_rc(apply->conn);
 }
 
@@ -563,7 +569,7 @@ static int changes_connect(sqlite3 *db, void *aux, int argc, const char *const *
 
 static int changes_disconnect(sqlite3_vtab *base)
 {
-    apply_rolled_back(&((changes_table *)base)->apply);
+    ctr_apply_forget(&((changes_table *)base)->apply);
     sqlite3_free(base->zErrMsg);
     sqlite3_free(base);
     return SQLITE_OK;
@@ -811,23 +817,13 @@ static void check_common(ctr_conn *conn, sqlite3_value **columns)
             ctr_problem_set(conn, SQLITE_ERROR, "column %s cannot be written", NAMES[i]);
 }
 
-/* Takes the bytes of a change. */
-static void take_told(ctr_conn *conn, ctr_change *change, sqlite3_value *bytes)
-{
-    const uint8_t *told = sqlite3_value_blob(bytes);
-    size_t size = (size_t)sqlite3_value_bytes(bytes);
-    if (!told && size > 0) ctr_problem_nomem(conn);
-    if (ctr_rc(conn) == SQLITE_OK) ctr_arg_change(conn, &change->told, told, size);
-    if (change->table) ctr_problem_where(conn, "table %s", change->table);
-}
-
 static bool take_change(ctr_conn *conn, ctr_change *change, sqlite3_value **columns)
 {
     check_common(conn, columns);
     if (ctr_rc(conn) != SQLITE_OK) return false;
     change->table = ctr_text_value(conn, columns[COLUMN_TABLE]);
-    take_told(conn, change, columns[COLUMN_CHANGE]);
-    if (ctr_rc(conn) != SQLITE_OK) return false;
+    change->bytes = sqlite3_value_blob(columns[COLUMN_CHANGE]);
+    change->size = (size_t)sqlite3_value_bytes(columns[COLUMN_CHANGE]);
     change->key = sqlite3_value_blob(columns[COLUMN_KEY]);
     change->key_size = (size_t)sqlite3_value_bytes(columns[COLUMN_KEY]);
     change->key_text = ctr_text_value(conn, columns[COLUMN_KEY_COLUMNS]);
@@ -836,15 +832,15 @@ static bool take_change(ctr_conn *conn, ctr_change *change, sqlite3_value **colu
     if (sqlite3_value_type(columns[COLUMN_SCOPE]) != SQLITE_NULL)
         change->scope = columns[COLUMN_SCOPE];
     if (change->key_size && !change->key) ctr_problem_nomem(conn);
+    if (change->size && !change->bytes) ctr_problem_nomem(conn);
     ctr_marks_source from;
     sqlite3_value *source = columns[COLUMN_SOURCE];
     const char *text = ctr_text_value(conn, source);
     size_t size = (size_t)sqlite3_value_bytes(source);
     if (text && ctr_marks_source_of(text, size, &from)) {
-        change->fed = (ctr_fed){.twist = from.twist, .own = from.own};
-        memcpy(change->fed.id, from.id, CTR_ID_SIZE);
-        if (!from.scope && sqlite3_value_type(columns[COLUMN_UPTO]) == SQLITE_INTEGER)
-            change->fed.upto = sqlite3_value_int64(columns[COLUMN_UPTO]);
+        bool has_upto = sqlite3_value_type(columns[COLUMN_UPTO]) == SQLITE_INTEGER;
+        change->fed =
+            ctr_marks_fed(&from, has_upto ? sqlite3_value_int64(columns[COLUMN_UPTO]) : 0);
     } else if (text)
         ctr_problem_mismatch(conn, "source", "TEXT from counter_changes, the UUID of a file",
                              source);
@@ -862,7 +858,7 @@ static int changes_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sq
         ctr_problem_set(table->joined.conn, SQLITE_ERROR, "its rows can only be inserted");
     ctr_shared_check_name(table->joined.conn, FUNCTION);
     if (problem.rc == SQLITE_OK && take_change(table->joined.conn, &change, argv + 2))
-        apply_change(&table->apply, &change);
+        ctr_apply_change(&table->apply, &change);
     *rowid = 0;
     return fail_changes(base, &problem);
 }
@@ -872,19 +868,19 @@ static int changes_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sq
 /* Everything is closed at the end of a transaction. */
 static int changes_commit(sqlite3_vtab *base)
 {
-    apply_committed(&((changes_table *)base)->apply);
+    ctr_apply_keep(&((changes_table *)base)->apply);
     return ctr_events_commit(base);
 }
 
 static int changes_rollback(sqlite3_vtab *base)
 {
-    apply_rolled_back(&((changes_table *)base)->apply);
+    ctr_apply_forget(&((changes_table *)base)->apply);
     return ctr_events_rollback(base);
 }
 
 static int changes_rollback_to(sqlite3_vtab *base, int level)
 {
-    apply_release(&((changes_table *)base)->apply);
+    ctr_apply_release(&((changes_table *)base)->apply);
     return ctr_events_rollback_to(base, level);
 }
 

@@ -252,6 +252,11 @@ bool ctr_row_feed_read(ctr_conn *conn, ctr_row_giver *giver, sqlite3_stmt *stand
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
+void ctr_row_feed_end_taken(ctr_taken_row *row)
+{
+    sqlite3_reset(row->values);
+}
+
 void ctr_row_feed_close_taken(ctr_taken_row *row)
 {
     sqlite3_free(row->cell.columns);
@@ -310,7 +315,7 @@ static void refuse_column(const ctr_merge *merge, const ctr_registry *registry,
 
 static void make_room_for_taken(const ctr_merge *merge, ctr_taken_row *row)
 {
-    if (!ctr_regular_room(merge->row.tab, &row->cell, &row->room)) return;
+    if (!ctr_regular_room(merge->row.tab, &row->cell, &row->room) || row->map) return;
     size_t n = (size_t)row->cell.n + 1, m = (size_t)merge->showing.tracked->n_regular + 1;
     row->map = sqlite3_malloc64(n * sizeof *row->map);
     row->places = sqlite3_malloc64(n * sizeof *row->places);
@@ -387,6 +392,7 @@ static void take_told_columns(ctr_merge *merge, ctr_change_view change, ctr_take
         row->map[i] = row->places[i] = -1;
         row->cell.columns[i].kind = CTR_STAMP_NONE;
     }
+    row->packed.size = 0;
     ctr_pack_begin(merge->conn, &row->packed);
     while (registry && ctr_rc(merge->conn) == SQLITE_OK && ctr_change_next(&change, &told)) {
         if (told.kind->stored) continue;
@@ -406,7 +412,9 @@ static void take_told_columns(ctr_merge *merge, ctr_change_view change, ctr_take
     }
     if (n == 0 || ctr_rc(merge->conn) != SQLITE_OK) return;
     ctr_run run = ctr_tab_run(merge->row.tab);
-    row->values = prepare_values(merge->conn, n);
+    if (n != row->n_values) sqlite3_finalize(row->values);
+    if (n != row->n_values) row->values = prepare_values(merge->conn, n);
+    row->n_values = row->values ? n : 0;
     if (row->values)
         ctr_problem_sqlite(run.conn,
                            ctr_pack_bind(row->values, row->packed.bytes, row->packed.size));
@@ -415,7 +423,6 @@ static void take_told_columns(ctr_merge *merge, ctr_change_view change, ctr_take
 
 bool ctr_row_feed_join_told(ctr_merge *merge, const ctr_change_view *change, ctr_taken_row *row)
 {
-    *row = (ctr_taken_row){.room = 0};
     if (!merge->shape.replicated) return ctr_rc(merge->conn) == SQLITE_OK;
     make_room_for_taken(merge, row);
     if (ctr_rc(merge->conn) != SQLITE_OK) return false;

@@ -100,6 +100,13 @@ bool ctr_marks_source_of(const char *name, size_t size, ctr_marks_source *source
     return !*at || (at[0] == ' ' && at[1] == '[' && end[-1] == ']');
 }
 
+ctr_fed ctr_marks_fed(const ctr_marks_source *source, int64_t upto)
+{
+    ctr_fed fed = {.twist = source->twist, .own = source->own, .upto = source->scope ? 0 : upto};
+    memcpy(fed.id, source->id, CTR_ID_SIZE);
+    return fed;
+}
+
 /* A whole feed has the twist in place of a token. */
 static void bind_feed(ctr_run *run, sqlite3_stmt *row, const ctr_marks_source *source)
 {

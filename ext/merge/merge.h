@@ -340,15 +340,16 @@ typedef struct ctr_row_giver {
     ctr_packed regular; /* owned: the row as a change without counters */
 } ctr_row_giver;
 
-/* A row that has come: its state by my columns, and its values in their order. Zero it; close
- * it. */
+/* A row of a table that has come: its state by my columns, and its values in their order; the next
+ * one takes its place. Zero it; close it with the table. */
 typedef struct ctr_taken_row {
     ctr_row_cell cell;     /* owned columns */
     int *map;              /* owned: each of my columns is that of the same number; -1: not given */
     int *places;           /* owned: for each of my columns its place among the values, or -1 */
     sqlite3_value **given; /* owned: for each of my columns its value, or NULL */
     ctr_packed packed;     /* owned: the values */
-    sqlite3_stmt *values;  /* owned: a row of them */
+    sqlite3_stmt *values;  /* owned: a row of the n_values of them */
+    int n_values;
     sqlite3_value **shown; /* owned: by regular column of the table: those to be shown */
     int room;
 } ctr_taken_row;
@@ -453,7 +454,9 @@ typedef struct ctr_change {
     const char *table;  /* the name the table was created with */
     const uint8_t *key; /* packed, unchecked; empty if the change is of the table */
     size_t key_size;
-    ctr_change_view told; /* checked, but an answer */
+    const uint8_t *bytes; /* unchecked */
+    size_t size;
+    ctr_change_view told; /* what they say: set by ctr_apply_change; checked, but an answer */
     const char *key_text; /* the key columns at the source; NULL: not given */
     ctr_fed fed;          /* what brought it; upto 0: unknown */
     sqlite3_value *scope; /* a row outside of it is passed over (merge/feed.c); NULL: none is */
@@ -527,6 +530,10 @@ char *ctr_marks_name(const ctr_marks_source *source);
 
 /* Reads a name; source->scope is the part of the text that spells the scope. */
 bool ctr_marks_source_of(const char *name, size_t size, ctr_marks_source *source);
+
+/* Returns what tells of a change that its source brought it, up to a number; one of a scope brings
+ * none. */
+ctr_fed ctr_marks_fed(const ctr_marks_source *source, int64_t upto);
 
 /* Returns the mark of a feed in main, the least over all tables; 0 if there is none. A mark of
  * everything holds for own changes and for each scope, too. */
@@ -805,9 +812,10 @@ bool ctr_row_feed_read(ctr_conn *conn, ctr_row_giver *giver, sqlite3_stmt *stand
 void ctr_row_feed_refuse_regular(const ctr_merge *merge, const ctr_told_column *told);
 
 /* Joins the row of a change with the one at hand. Returns whether there is something to write: then
- * the caller merges the counters, and writes the row. It closes `row` in any case. */
+ * the caller merges the counters, and writes the row. It ends `row` in any case. */
 bool ctr_row_feed_join_told(ctr_merge *merge, const ctr_change_view *change, ctr_taken_row *row);
 void ctr_row_feed_write_taken(ctr_merge *merge, ctr_taken_row *row);
+void ctr_row_feed_end_taken(ctr_taken_row *row);
 void ctr_row_feed_close_taken(ctr_taken_row *row);
 
 /* Opens the feed at its first row. The caller closes it, also after a failure, and does not move
@@ -821,13 +829,22 @@ void ctr_feed_close(ctr_feed *feed);
 
 /* ==== apply.c ================================================================================= */
 
+/* Changes on their way in, one after the other, in a transaction that the connection has joined:
+ *
+ *     ctr_apply apply = {.conn = conn, .many = true};
+ *     ctr_apply_change(&apply, &change);      for each, until one fails
+ *     ctr_apply_release(&apply);              in the transaction
+ *     ctr_apply_keep(&apply);                 or _forget: after the end of it
+ */
 typedef struct ctr_apply {
     ctr_conn *conn;
     ctr_conflicts conflicts;
+    bool many;        /* it is released before the next statement of the application */
     bool open;        /* `merge` has a table */
     bool busy, ended; /* a change is being merged; the transaction ended meanwhile */
     ctr_merge merge;
-    sqlite3_stmt *born; /* looks the table up again at each row */
+    ctr_taken_row taken; /* owned; of the open table */
+    sqlite3_stmt *born;  /* looks the table up again at each row */
     sqlite3_stmt *values;
     sqlite3_value **keys;
     sqlite3_value *scoped;    /* owned: the scope of the last change, and what it says */
@@ -836,5 +853,17 @@ typedef struct ctr_apply {
     ctr_packed left;          /* room for a cell */
     ctr_brought_list brought; /* owned: by changes that are not committed yet */
 } ctr_apply;
+
+/* Merges one change. If a statement runs out of memory, SQLite may roll the transaction back
+ * meanwhile, and its end be told before this returns. */
+int ctr_apply_change(ctr_apply *apply, ctr_change *change);
+
+/* Closes the open table. */
+void ctr_apply_release(ctr_apply *apply);
+
+/* Both release it, too. What the changes have brought becomes that of the connection, or is
+ * forgotten. */
+void ctr_apply_keep(ctr_apply *apply);
+void ctr_apply_forget(ctr_apply *apply);
 
 #endif

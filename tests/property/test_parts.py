@@ -134,10 +134,10 @@ class File:
         return [value(self.db, "SELECT counter_table_digest(?)", table) for table in TABLES]
 
     def shows(self):
-        """Whose column b is tracked no longer has a value of its own there."""
+        """Whose column b is tracked no longer has a value of its own there; a row of which only that was left stays."""
         m = "m" if "m" in [row[1] for row in rows(self.db, "PRAGMA table_info(t)")] else "NULL"
         return [sorted(rows(self.db, sql), key=repr)
-                for sql in (f"SELECT k, n, {m} FROM t", "SELECT k, v, n, x, y FROM r", "SELECT k, a FROM p")]
+                for sql in (f"SELECT k, n, {m} FROM t", "SELECT k, v, n, x, y FROM r", "SELECT k, a FROM p WHERE a IS NOT NULL")]
 
 
 ALL = (0, None)
