@@ -261,7 +261,7 @@ test:
 
 # Each in a copy of the sources, for the tests look for the library in build/.
 BOUNDS := build/bounds/tiny build/bounds/none build/bounds/ahead
-build/bounds/tiny: LIMITS := -DCTR_JOURNAL_AMOUNTS=4 -DCTR_JOURNAL_ROWS=2 -DCTR_CACHE_BYTES=600
+build/bounds/tiny: LIMITS := -DCTR_JOURNAL_AMOUNTS=4 -DCTR_JOURNAL_ROWS=2 -DCTR_CACHE_BYTES=600 -DCTR_PULL_MILLISECONDS=0
 build/bounds/none: LIMITS := -DCTR_JOURNAL_AMOUNTS=0 -DCTR_JOURNAL_ROWS=0 -DCTR_CACHE_BYTES=0
 build/bounds/ahead: LIMITS := -DCTR_JOURNAL_AMOUNTS=4 -DCTR_CACHE_MISSED=0
 test-bounds: $(BOUNDS)

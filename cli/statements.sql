@@ -49,7 +49,7 @@ SELECT 1 FROM sqlite_master WHERE name = ?1 COLLATE NOCASE AND type = 'table';
 
 -- The note calls the file that takes "main".
 -- name: PULL
-SELECT table_name, rows_read, rows_changed, conflicts, replace(note, ' in main', ' in ' || ?2)
+SELECT table_name, rows_read, rows_changed, conflicts, replace(note, ' in main', ' in ' || ?2), more
   FROM counter_pull(?1, ?3);
 
 -- name: PUSH_INTO

@@ -68,37 +68,92 @@ static void fail_pull(cli_file *to, const char *from)
     sqlite3_free(where);
 }
 
-/* The lock of the file that takes is waited for, then that of the other one. */
-static void pull(cli_file *to, const char *from, const char *how, cli_rows *rows)
+/* What the parts of a pull have done in a table. */
+typedef struct done {
+    char *table; /* owned */
+    int64_t n[3];
+} done;
+
+typedef struct done_list {
+    done *tables; /* owned */
+    int n;
+} done_list;
+
+static void close_done(done_list *list)
 {
-    char *path = cli_path(from);
-    size_t before = rows->n;
+    for (int i = 0; i < list->n; i++) sqlite3_free(list->tables[i].table);
+    sqlite3_free(list->tables);
+}
+
+/* Adds a row of a part. Returns the sums of its table; NULL without memory. */
+static const done *add_done(done_list *list, sqlite3_stmt *row)
+{
+    const char *table = (const char *)sqlite3_column_text(row, 0);
+    done *sums = NULL;
+    for (int i = 0; table && i < list->n && !sums; i++)
+        if (strcmp(list->tables[i].table, table) == 0) sums = &list->tables[i];
+    if (table && !sums) {
+        done *tables = sqlite3_realloc64(list->tables, ((size_t)list->n + 1) * sizeof *tables);
+        char *name = tables ? sqlite3_mprintf("%s", table) : NULL;
+        if (tables) list->tables = tables;
+        if (!name) return NULL;
+        sums = &tables[list->n++];
+        *sums = (done){.table = name};
+    }
+    for (int i = 0; sums && i < 3; i++) sums->n[i] += sqlite3_column_int64(row, 1 + i);
+    return sums;
+}
+
+/* One part, which is all unless the file that takes has nothing yet. The rows of the last one count
+ * for all; each has all tables up to where it ends. Returns whether there is more. */
+static bool pull_part(cli_file *to, const char *path, const char *from, const char *how,
+                      done_list *list, cli_rows *rows)
+{
     int rc = SQLITE_DONE;
-    if (!path) cli_fail(to->c, "out of memory");
-    cli_progress_rows(to);
+    bool more = false;
+    const size_t before = rows->n;
     cli_begin(to);
     sqlite3_stmt *row = cli_prepare_text(to, CLI_SQL_PULL, path);
     if (row) sqlite3_bind_text(row, 2, to->path, -1, SQLITE_STATIC);
     if (row) sqlite3_bind_text(row, 3, how, -1, SQLITE_STATIC);
     while (row && (rc = sqlite3_step(row)) == SQLITE_ROW) {
+        const done *sums = add_done(list, row);
+        if (!sums) rows->lacks_memory = true;
+        more = sqlite3_column_int(row, 5) != 0;
         cli_rows_columns(rows, row, 0, 1);
         cli_rows_text(rows, from);
         cli_rows_text(rows, to->path);
-        cli_rows_columns(rows, row, 1, 5);
+        for (int i = 0; i < 3; i++) cli_rows_integer(rows, sums ? sums->n[i] : 0);
+        cli_rows_columns(rows, row, 4, 5);
         cli_rows_end(rows);
     }
     if (rc != SQLITE_DONE) fail_pull(to, from);
     sqlite3_finalize(row);
     cli_end(to);
-    if (to->c->failed) cli_rows_cut(rows, before);
+    more = more && !to->c->failed;
+    if (more || to->c->failed) cli_rows_cut(rows, before);
+    return more;
+}
+
+/* The lock of the file that takes is waited for, then that of the other one. Others who wait for it
+ * get it between two parts: SQLite has looked a few times meanwhile, and looks every 50 ms. */
+static void pull(cli_file *to, const char *from, const char *how, cli_rows *rows)
+{
+    enum { PAUSE = 50 /* milliseconds */ };
+    done_list list = {NULL, 0};
+    char *path = cli_path(from);
+    if (!path) cli_fail(to->c, "out of memory");
+    cli_progress_rows(to);
+    while (pull_part(to, path, from, how, &list, rows)) sqlite3_sleep(PAUSE);
+    close_done(&list);
     sqlite3_free(path);
 }
 
-/* Two pulls, each whole or not at all: what the first one brought stays if the second one fails. */
+/* Two pulls: what the first one brought stays if the second one fails. */
 static void sync_files(cli *c, const cli_arguments *given)
 {
     const char *const *path = (const char *const *)given->word;
-    const char *how = given->create_tables ? "create tables" : "";
+    const char *how = given->create_tables ? "part, create tables" : "part";
     cli_file one, two;
     cli_rows rows = {0};
     cli_open(&one, c, path[0]);

@@ -1,5 +1,6 @@
 -- Marks: the number up to which a source was read. id: the replica id of the source; theirs: the
 -- token of its table, or for its feed its twist, a number, or what follows the id in its name; mine: the token of our table.
+-- A table that is read in parts: merge/marks.c.
 
 -- name: MARKS_CREATE
 CREATE TABLE IF NOT EXISTS "{schema}"."counter_peers"(
@@ -15,6 +16,9 @@ SELECT mark, id, theirs, mine FROM "{schema}".counter_peers WHERE id = :id AND t
 -- name: MARKS_WRITE
 INSERT OR REPLACE INTO "{schema}".counter_peers(id, theirs, mine, mark)
 VALUES (:id, :theirs, :mine, :mark);
+
+-- name: MARKS_END_PARTS
+DELETE FROM "{schema}".counter_peers WHERE id = :id AND theirs = :theirs AND mine = :mine;
 
 -- Deletes the marks of tables that do not exist any more: of one file, then of one source of the feed.
 -- Looking through all would take time for each source that was ever seen.

@@ -7,6 +7,8 @@
  *     SELECT * FROM counter_pull('phone', 'full');    everything, not only changes
  *     SELECT * FROM counter_pull('phone', 'create tables');
  *         a table that phone tracks becomes a counter table here; 'full, create tables' means both
+ *     SELECT rows_read, more FROM counter_pull('phone', 'part');
+ *         a part of a first merge, a quarter of a second at most; again while more is 1
  *     SELECT * FROM counter_pull('/shared', NULL, '["store 7"]');    a directory, and a scope
  *
  * 'phone' is an attached database, or the path of a directory (functions/folder.c), which are
@@ -336,6 +338,7 @@ static void fill_answer(ctr_answer *answer, const exchange *x, const ctr_report 
         ctr_answer_text(answer, note);
         ctr_answer_text(answer, NULL);
         ctr_answer_text(answer, NULL);
+        ctr_answer_integer(answer, report->more);
         sqlite3_free(note);
     }
 }
@@ -400,7 +403,8 @@ static int take_how(ctr_conn *conn, const char *text)
     static const struct {
         const char *word;
         int how;
-    } WORDS[] = {{"full", CTR_PULL_WHOLE}, {"create tables", CTR_PULL_CREATES}};
+    } WORDS[] = {
+        {"full", CTR_PULL_WHOLE}, {"create tables", CTR_PULL_CREATES}, {"part", CTR_PULL_PART}};
     int how = 0;
     bool more = *text != '\0';
     while (more && ctr_rc(conn) == SQLITE_OK) {
@@ -415,11 +419,19 @@ static int take_how(ctr_conn *conn, const char *text)
         how |= known;
         if (!known)
             ctr_problem_set(conn, SQLITE_ERROR,
-                            "the second argument takes 'full' and 'create tables', with a comma "
-                            "between them, not '%.*s'",
+                            "the second argument takes 'full', 'part' and 'create tables', with "
+                            "a comma between them, not '%.*s'",
                             n, from);
     }
     return how;
+}
+
+static void check_part(const exchange *x)
+{
+    if (!x->way->takes || x->way->gives)
+        ctr_problem_set(x->main.conn, SQLITE_ERROR, "'part' is for counter_pull");
+    else if (x->how & CTR_PULL_WHOLE)
+        ctr_problem_set(x->main.conn, SQLITE_ERROR, "'part' and 'full' exclude each other");
 }
 
 static void exchange_with_folder(ctr_answer *answer, const exchange *x, sqlite3_value *scope)
@@ -459,18 +471,19 @@ static void report_exchange(ctr_answer *answer, sqlite3_value **args)
     x.alone = sqlite3_get_autocommit(db);
     x.main = (taker){.conn = conn, .schema = "main"};
     x.other = (taker){.conn = conn, .schema = x.peer};
+    if (x.how & CTR_PULL_PART && ctr_rc(conn) == SQLITE_OK) check_part(&x);
     if (ctr_rc(answer->conn) == SQLITE_OK) run_exchange(&x, answer);
 }
 
-#define EXCHANGE(function)                                                              \
-    {                                                                                   \
-        .name = function,                                                               \
-        .columns = "table_name TEXT, rows_read INTEGER, rows_changed INTEGER, "         \
-                   "conflicts INTEGER, note TEXT",                                      \
-        .args = "peer HIDDEN, how HIDDEN, scope HIDDEN",                                \
-        .hidden = "source TEXT HIDDEN, upto INTEGER HIDDEN", .n_needed = 1,             \
-        .usage = "one argument is needed, an attached database, a file or a directory", \
-        .works = true, .fill = report_exchange                                          \
+#define EXCHANGE(function)                                                                       \
+    {                                                                                            \
+        .name = function,                                                                        \
+        .columns = "table_name TEXT, rows_read INTEGER, rows_changed INTEGER, "                  \
+                   "conflicts INTEGER, note TEXT",                                               \
+        .args = "peer HIDDEN, how HIDDEN, scope HIDDEN",                                         \
+        .hidden = "source TEXT HIDDEN, upto INTEGER HIDDEN, more INTEGER HIDDEN", .n_needed = 1, \
+        .usage = "one argument is needed, an attached database, a file or a directory",          \
+        .works = true, .fill = report_exchange                                                   \
     }
 
 int ctr_exchange_register(sqlite3 *db, ctr_conn *conn)

@@ -5,29 +5,59 @@
 
 enum { TWIST_DIGITS = 16 };
 
-static void bind_tables(ctr_run *run, sqlite3_stmt *row, const ctr_identity *source,
-                        const ctr_catalog_entry *theirs, const ctr_catalog_entry *mine)
+/* What stands for a table of a source: its mark, below 0 while it is read in parts; and then the
+ * row id from which on it is to be read, under the token with a zero byte behind it. */
+typedef enum what_is_kept { KEEPS_MARK, KEEPS_PLACE } what_is_kept;
+
+/* `theirs` is lent to the statement. */
+static void bind_tables(ctr_run *run, sqlite3_stmt *row, const ctr_between *files,
+                        what_is_kept which, uint8_t theirs[CTR_ID_SIZE + 1])
 {
-    ctr_run_bind_id(run, row, ":id", source->id);
-    ctr_run_bind_id(run, row, ":theirs", theirs->token);
-    ctr_run_bind_id(run, row, ":mine", mine->token);
+    memcpy(theirs, files->theirs->token, CTR_ID_SIZE);
+    theirs[CTR_ID_SIZE] = 0;
+    ctr_run_bind_id(run, row, ":id", files->source->id);
+    ctr_run_bind_blob(run, row, ":theirs", theirs, CTR_ID_SIZE + (which == KEEPS_PLACE));
+    ctr_run_bind_id(run, row, ":mine", files->mine->token);
 }
 
-int64_t ctr_marks_read(ctr_file *file, const ctr_identity *source, const ctr_catalog_entry *theirs,
-                       const ctr_catalog_entry *mine)
+static bool read_number(ctr_file *file, const ctr_between *files, what_is_kept which, int64_t *n)
 {
-    ctr_problem missing;
-    if (ctr_rc(file->conn) != SQLITE_OK) return 0;
-    ctr_problem_try(file->conn, &missing);
+    uint8_t theirs[CTR_ID_SIZE + 1];
     ctr_run run = ctr_file_run(file);
     sqlite3_stmt *row = ctr_file_take(file, CTR_FILE_MARK);
-    bind_tables(&run, row, source, theirs, mine);
-    int64_t mark = ctr_run_row(&run, row) ? sqlite3_column_int64(row, 0) : 0;
-    if (mark == 0) ctr_run_refuse_hidden(&run, row, 4, "counter_peers");
+    bind_tables(&run, row, files, which, theirs);
+    bool is = ctr_run_row(&run, row);
+    *n = is ? sqlite3_column_int64(row, 0) : 0;
+    if (*n == 0) ctr_run_refuse_hidden(&run, row, 4, "counter_peers");
     ctr_file_give_back(file, CTR_FILE_MARK, row);
+    return is;
+}
+
+static void write_number(ctr_file *file, const ctr_between *files, what_is_kept which, int64_t n)
+{
+    uint8_t theirs[CTR_ID_SIZE + 1];
+    ctr_run run = ctr_file_run(file);
+    sqlite3_stmt *row = ctr_file_take(file, CTR_FILE_SET_MARK);
+    bind_tables(&run, row, files, which, theirs);
+    ctr_run_bind_int(&run, row, ":mark", n);
+    ctr_run_row(&run, row);
+    ctr_file_give_back(file, CTR_FILE_SET_MARK, row);
+}
+
+int64_t ctr_marks_read(ctr_file *file, const ctr_between *files, ctr_parts *part)
+{
+    ctr_problem missing;
+    int64_t mark;
+    *part = (ctr_parts){.end = 0};
+    if (ctr_rc(file->conn) != SQLITE_OK) return 0;
+    ctr_problem_try(file->conn, &missing);
+    read_number(file, files, KEEPS_MARK, &mark);
+    bool parted = mark < 0 && mark >= -files->source->next &&
+                  read_number(file, files, KEEPS_PLACE, &part->from);
+    if (parted) part->end = -mark;
     /* If the table was dropped, there are no marks. */
     ctr_problem_raise_if(file->conn, &missing, missing.rc != SQLITE_ERROR);
-    return mark > 0 && mark <= source->next ? mark : 0;
+    return mark > 0 && mark <= files->source->next ? mark : 0;
 }
 
 static void forget_dropped(ctr_run *run, const ctr_identity *source)
@@ -35,17 +65,29 @@ static void forget_dropped(ctr_run *run, const ctr_identity *source)
     ctr_run_with(run, CTR_SQL_MARKS_FORGET, ":id d", source->id);
 }
 
-void ctr_marks_write(ctr_file *file, const ctr_identity *source, const ctr_catalog_entry *theirs,
-                     const ctr_catalog_entry *mine, bool first)
+void ctr_marks_begin(ctr_file *file, const ctr_identity *source)
 {
     ctr_run run = ctr_file_run(file);
-    if (first) ctr_run_do(&run, CTR_SQL_MARKS_CREATE, NULL);
-    if (first) forget_dropped(&run, source);
-    sqlite3_stmt *row = ctr_file_take(file, CTR_FILE_SET_MARK);
-    bind_tables(&run, row, source, theirs, mine);
-    ctr_run_bind_int(&run, row, ":mark", source->next);
-    ctr_run_row(&run, row);
-    ctr_file_give_back(file, CTR_FILE_SET_MARK, row);
+    ctr_run_do(&run, CTR_SQL_MARKS_CREATE, NULL);
+    forget_dropped(&run, source);
+}
+
+void ctr_marks_write(ctr_file *file, const ctr_between *files, const ctr_parts *part)
+{
+    bool parted = part->end > 0;
+    write_number(file, files, KEEPS_MARK, parted ? part->end : files->source->next);
+    if (!parted) return;
+    uint8_t theirs[CTR_ID_SIZE + 1];
+    ctr_run run = ctr_file_run(file);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_END_PARTS);
+    bind_tables(&run, row, files, KEEPS_PLACE, theirs);
+    ctr_run_once(&run, row);
+}
+
+void ctr_marks_write_part(ctr_file *file, const ctr_between *files, const ctr_parts *part)
+{
+    write_number(file, files, KEEPS_MARK, -part->end);
+    write_number(file, files, KEEPS_PLACE, part->from);
 }
 
 /* ---- the feed -------------------------------------------------------------------------------- */

@@ -234,8 +234,9 @@ typedef struct ctr_kinds {
 /* How a pull works; 0: it reads only changes, and creates only tables that the source does not
  * track. */
 enum {
-    CTR_PULL_WHOLE = 1,  /* reads everything, whatever the marks */
-    CTR_PULL_CREATES = 2 /* a table that the source tracks becomes a counter table */
+    CTR_PULL_WHOLE = 1,   /* reads everything, whatever the marks */
+    CTR_PULL_CREATES = 2, /* a table that the source tracks becomes a counter table */
+    CTR_PULL_PART = 4     /* one part, if the target has nothing yet (merge/pull.c) */
 };
 
 /* The work done, by table; sums if several pulls share a report. */
@@ -254,7 +255,21 @@ typedef struct ctr_report {
     } * rows;
     int n;
     size_t room;
+    bool more; /* the pull was only a part */
 } ctr_report;
+
+/* After this time a part of a pull has merged enough rows. To show them takes up to five times as
+ * long; in all no other writer is to wait for more than a quarter of a second. */
+#ifndef CTR_PULL_MILLISECONDS
+#define CTR_PULL_MILLISECONDS 25
+#endif
+
+/* How far a table of a source was read in parts: below the row id `from`. What is there since
+ * `end`, its end when the first part was read, is read again once all are. */
+typedef struct ctr_parts {
+    int64_t end; /* 0: it is not read in parts */
+    int64_t from;
+} ctr_parts;
 
 /* A merge into a table. If it is a tracked one, the merge stays open until all tables are merged,
  * for then its rows are shown. */
@@ -286,7 +301,8 @@ typedef struct ctr_pull {
     bool asked, raised; /* for a larger cache of the target; it was raised */
     bool in_empty;      /* the target was empty before the pull */
     bool deletions;     /* rows of replicated tables that have ended are deleted now */
-    bool passed;        /* some table was passed over */
+    bool passed;        /* some table was passed over, or not read to its end */
+    int64_t began;      /* milliseconds */
     ctr_pull_merge *first,
         **last; /* owned: those of tracked tables, in order; where the next goes */
 } ctr_pull;
@@ -645,14 +661,24 @@ int ctr_source_look(const ctr_source *source, const char *table, ctr_newest *new
 
 /* ==== marks.c ================================================================================= */
 
-/* Returns the mark; 0 if there is none, or if the source has not reached it. */
-int64_t ctr_marks_read(ctr_file *file, const ctr_identity *source, const ctr_catalog_entry *theirs,
-                       const ctr_catalog_entry *mine);
+/* A table of a source, and ours. */
+typedef struct ctr_between {
+    const ctr_identity *source;
+    const ctr_catalog_entry *theirs, *mine;
+} ctr_between;
 
-/* Writes the mark after reading the source. The `first` mark between two tables creates the table
- * of marks, if need be, and removes the marks of tables that no longer exist. */
-void ctr_marks_write(ctr_file *file, const ctr_identity *source, const ctr_catalog_entry *theirs,
-                     const ctr_catalog_entry *mine, bool first);
+/* Returns the mark; 0 if there is none, or if the source has not reached it. Then `part` tells how
+ * far the table was read in parts. */
+int64_t ctr_marks_read(ctr_file *file, const ctr_between *files, ctr_parts *part);
+
+/* Creates the table of marks, if need be, before the first mark of a source, and removes the marks
+ * of tables that no longer exist. */
+void ctr_marks_begin(ctr_file *file, const ctr_identity *source);
+
+/* Write the mark after reading the table, in the last of its parts if there were any, and before
+ * that how far it was read. */
+void ctr_marks_write(ctr_file *file, const ctr_between *files, const ctr_parts *part);
+void ctr_marks_write_part(ctr_file *file, const ctr_between *files, const ctr_parts *part);
 
 /* ==== merge.c ================================================================================= */
 

@@ -85,6 +85,8 @@ typedef struct merge_job {
     const ctr_catalog_entry *theirs; /* at the source */
     ctr_newest newest;               /* of that table */
     int64_t mark;                    /* the first number to read; 0: the whole table is read */
+    ctr_parts part;                  /* then how far it was read before */
+    bool parts;                      /* the rest may be left to the next part */
     ctr_shape shape;                 /* of that table */
     ctr_pull_merge *merge;           /* owned, unless it is kept for later */
     ctr_merge *to;                   /* the merge into our table */
@@ -256,16 +258,52 @@ static void merge_in_order(merge_job *job)
     job->resting = REST;
 }
 
-/* Merges the rows that have changed since the mark, or all if that is 0. */
+/* Returns whether the rest of the rows may be left to the next part. A table that refers to itself
+ * is read at once: then its rows are shown after their parents. */
+static bool is_read_in_parts(const merge_job *job)
+{
+    if (!(job->pull->how & CTR_PULL_PART) || job->mark > 0 ||
+        (job->part.end == 0 && !job->report->created))
+        return false;
+    const ctr_tracked *tracked = job->to->tracked ? job->to->showing.tracked : NULL;
+    const ctr_foreign_keys *keys = tracked ? ctr_foreign_keys_of(job->pull->file) : NULL;
+    for (int i = 0; keys && i < keys->n; i++)
+        if (sqlite3_stricmp(keys->keys[i].child, tracked->table) == 0 &&
+            sqlite3_stricmp(keys->keys[i].parent, tracked->table) == 0)
+            return false;
+    return true;
+}
+
+/* Returns whether the row at hand is left to the next part. */
+static bool is_for_next_part(merge_job *job)
+{
+    enum { AT_ONCE = 16 };
+    if (!job->parts || job->report->read % AT_ONCE != 0) return false;
+    job->pull->report->more = ctr_os_now() - job->pull->began >= CTR_PULL_MILLISECONDS;
+    return job->pull->report->more;
+}
+
+static void open_walk(merge_job *job)
+{
+    bool goes_on = job->parts && job->part.end > 0;
+    if (goes_on)
+        ctr_stream_walk_open(&job->walk, &job->from, CTR_WALK_FROM, job->part.from);
+    else
+        ctr_stream_walk_open(&job->walk, &job->from, job->mark > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL,
+                             job->mark);
+}
+
+/* Merges the rows that have changed since the mark, or all if that is 0; of these perhaps one
+ * part. */
 static void pull_rows_merge(merge_job *job)
 {
     ctr_conn *conn = job->pull->file->conn;
     enum { MANY = 1000 }; /* changed rows; after these the cache is raised */
     ctr_pull *pull = job->pull;
     if (ctr_rc(conn) != SQLITE_OK) return; /* the rows may not be open */
-    ctr_stream_walk_open(&job->walk, &job->from, job->mark > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL,
-                         job->mark);
     job->empty = job->mark == 0 && ctr_row_is_none_stored(&job->to->row);
+    job->parts = is_read_in_parts(job);
+    open_walk(job);
     job->updates = !job->empty && !job->to->shape.replicated &&
                    ctr_update_open(&job->update, &job->to->row, merge_found, job);
     job->last = INT64_MIN;
@@ -279,6 +317,12 @@ static void pull_rows_merge(merge_job *job)
         if (!job->more || ctr_rc(conn) != SQLITE_OK) break;
         merge_row(job);
         next_row(job);
+        if (job->more && is_for_next_part(job)) break;
+    }
+    if (pull->report->more && job->more) {
+        job->report->read--;
+        job->part = (ctr_parts){.end = job->part.end > 0 ? job->part.end : pull->giver->next,
+                                .from = sqlite3_column_int64(job->walk.row, CTR_WALK_ID)};
     }
     ctr_update_close(&job->update);
     ctr_stream_walk_close(&job->walk);
@@ -587,6 +631,18 @@ static int64_t merge_generations(ctr_file *file, const char *table, const ctr_sh
     return changed;
 }
 
+static void write_mark(merge_job *job)
+{
+    ctr_pull *pull = job->pull;
+    const ctr_between files = {pull->giver, job->theirs, &job->to->entry};
+    if (job->mark == 0 && !pull->marked) ctr_marks_begin(pull->file, pull->giver);
+    pull->marked = pull->marked || job->mark == 0;
+    if (pull->report->more)
+        ctr_marks_write_part(pull->file, &files, &job->part);
+    else
+        ctr_marks_write(pull->file, &files, &job->part);
+}
+
 /* Merges the changes of the source. Creates our table if it is missing. */
 static void merge_changes(merge_job *job, bool is_there)
 {
@@ -626,9 +682,7 @@ static void merge_changes(merge_job *job, bool is_there)
     refuse_unanswered(job);
     job->report->conflicts += job->to->brought.conflicts;
     ctr_brought_add(&job->report->brought[pull->side], &job->to->brought);
-    ctr_marks_write(pull->file, pull->giver, job->theirs, &job->to->entry,
-                    job->mark == 0 && !pull->marked);
-    pull->marked = pull->marked || job->mark == 0;
+    write_mark(job);
 }
 
 /* `name` is the name of our table. Reads the numbers again if the source is read through the host's
@@ -742,7 +796,7 @@ static void pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs)
     bool is_there = mine != NULL;
     bool is_plain = is_there && ctr_stored_shares(pull->mine);
     if (is_plain && !(pull->how & CTR_PULL_WHOLE)) /* else ctr_stored_read refuses it later */
-        job.mark = ctr_marks_read(pull->file, pull->giver, theirs, mine);
+        job.mark = ctr_marks_read(pull->file, &(ctr_between){pull->giver, theirs, mine}, &job.part);
     const char *taker = is_there ? mine->name : theirs->birth;
     name_in_report(&job, taker);
     check_stored(&job);
@@ -834,7 +888,10 @@ static void show_table(ctr_pull *pull, ctr_pull_merge *merge)
         ctr_merge_close(to);
         open = ctr_merge_open_table(to, pull->file, here, &pull->conflicts);
     }
-    if (open) ctr_later_show(&merge->later, &to->showing, &to->row, pull->deletions);
+    ctr_later_what what = !pull->deletions     ? CTR_LATER_ROWS
+                          : pull->report->more ? CTR_LATER_LIST_DELETIONS
+                                               : CTR_LATER_DELETIONS;
+    if (open) ctr_later_show(&merge->later, &to->showing, &to->row, what);
     if (here) ctr_problem_where(pull->file->conn, "table %s", here->birth);
 }
 
@@ -962,10 +1019,10 @@ static bool any_replicated(const ctr_pull *pull)
  * then. */
 static void show_merged(ctr_pull *pull)
 {
-    bool replicated = any_replicated(pull);
+    bool replicated = any_replicated(pull), more = pull->report->more;
     sort_tables(pull);
     show_each_table(pull);
-    if (replicated) show_all_apart(pull);
+    if (replicated && !more) show_all_apart(pull);
     pull->deletions = true;
     if (replicated) show_each_table(pull);
     while (pull->first) {
@@ -974,7 +1031,7 @@ static void show_merged(ctr_pull *pull)
         if (merge->to.tracked) ctr_home_end_strays(merge->to.row.tab);
         pull_close_merge(merge);
     }
-    if (show_listed_rows(pull)) report_apart(pull);
+    if (!more && show_listed_rows(pull)) report_apart(pull);
 }
 
 void ctr_pull_show_apart(ctr_file *file)
@@ -989,6 +1046,59 @@ void ctr_pull_show_apart(ctr_file *file)
     }
     sqlite3_free(pull.order);
     ctr_catalog_close(&pull.here);
+}
+
+static bool has_rows(ctr_file *file, const char *table)
+{
+    ctr_run run = ctr_run_on(file->conn, file->schema, table);
+    return ctr_run_once(&run, ctr_run_prepare(&run, CTR_SQL_ROWS_ANY));
+}
+
+/* A file that has no rows yet, and knows nothing of the source, takes its tables in parts. Where
+ * there are rows, others would see a sale without its lines. */
+static void begin_parts(ctr_pull *pull)
+{
+    ctr_parts parts;
+    ctr_file *file = pull->file;
+    const ctr_catalog *catalog = &pull->source->catalog;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < pull->here.n && ctr_rc(file->conn) == SQLITE_OK; i++) {
+            const ctr_catalog_entry *mine = &pull->here.entries[i];
+            const ctr_between files = {pull->giver, ctr_catalog_find(catalog, mine->birth), mine};
+            if (pass == 0 && has_rows(file, mine->name)) return;
+            if (!files.theirs) continue;
+            if (pass == 0 && (ctr_marks_read(file, &files, &parts) > 0 || parts.end > 0)) return;
+            if (pass == 0) continue;
+            pull_table_join(pull, mine->name);
+            if (!pull->marked) ctr_marks_begin(file, pull->giver);
+            pull->marked = true;
+            parts = (ctr_parts){.end = pull->giver->next, .from = INT64_MIN};
+            ctr_marks_write_part(file, &files, &parts);
+        }
+}
+
+/* Of parents before their children, because each table that is read in parts is shown before the
+ * next one is read; first those that are not here yet. */
+static void merge_tables_in_parts(ctr_pull *pull)
+{
+    const ctr_catalog *catalog = &pull->source->catalog;
+    begin_parts(pull);
+    for (int i = 0; i < catalog->n && ctr_rc(pull->file->conn) == SQLITE_OK; i++)
+        if (!pull->report->more && !ctr_catalog_find(&pull->here, catalog->entries[i].birth))
+            pull_table_merge(pull, &catalog->entries[i]);
+    sort_tables(pull);
+    for (int i = 0; i < pull->here.n && ctr_rc(pull->file->conn) == SQLITE_OK; i++) {
+        const char *birth = pull->here.entries[pull->order[i]].birth;
+        const ctr_catalog_entry *theirs = ctr_catalog_find(catalog, birth);
+        if (theirs && !pull->report->more) pull_table_merge(pull, theirs);
+    }
+}
+
+static void merge_tables(ctr_pull *pull)
+{
+    const ctr_catalog *catalog = &pull->source->catalog;
+    for (int i = 0; i < catalog->n && ctr_rc(pull->file->conn) == SQLITE_OK; i++)
+        pull_table_merge(pull, &catalog->entries[i]);
 }
 
 void ctr_pull_all(ctr_pull *pull)
@@ -1008,10 +1118,14 @@ void ctr_pull_all(ctr_pull *pull)
     }
     pull->raised = file->raised;
     pull->in_empty = pull->mine && pull->mine->n == 0;
-    for (int i = 0; i < catalog->n && ctr_rc(conn) == SQLITE_OK; i++)
-        pull_table_merge(pull, &catalog->entries[i]);
+    pull->began = ctr_os_now();
+    if (pull->how & CTR_PULL_PART)
+        merge_tables_in_parts(pull);
+    else
+        merge_tables(pull);
     show_merged(pull);
-    if (ctr_rc(conn) == SQLITE_OK && catalog->n > 0) meet(pull, &catalog->entries[0]);
+    if (ctr_rc(conn) == SQLITE_OK && catalog->n > 0 && !pull->report->more)
+        meet(pull, &catalog->entries[0]);
     ctr_conflicts_change_identity(&pull->conflicts, file);
     if (pull->raised) file->raised = !ctr_session_lower_cache(file);
     sqlite3_free(pull->order);

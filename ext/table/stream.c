@@ -185,11 +185,16 @@ bool ctr_stream_step(ctr_stream *stream)
 
 void ctr_stream_walk_open(ctr_walk *walk, ctr_row *row, ctr_walk_kind kind, int64_t since)
 {
+    bool all = kind == CTR_WALK_ALL || kind == CTR_WALK_FROM;
+    ctr_tab_sql which = kind == CTR_WALK_SINCE  ? CTR_TAB_FIND_ROWID
+                        : kind == CTR_WALK_FROM ? CTR_TAB_FOLLOW
+                                                : CTR_TAB_WALK;
     *walk = (ctr_walk){.of = row->sql, .run = ctr_tab_run(row->tab), .kind = kind};
-    if (kind != CTR_WALK_ALL) ctr_changes_read(&walk->changes, row->tab, since);
+    if (!all) ctr_changes_read(&walk->changes, row->tab, since);
     ctr_changes_latest(row->conn, &walk->changes);
-    walk->slot = ctr_tab_take(walk->of, kind == CTR_WALK_SINCE ? CTR_TAB_FIND_ROWID : CTR_TAB_WALK);
+    walk->slot = ctr_tab_take(walk->of, which);
     walk->row = walk->slot ? walk->slot->kept.statement : NULL;
+    if (walk->row && kind == CTR_WALK_FROM) sqlite3_bind_int64(walk->row, 1, since);
 }
 
 /* Lists the rows of a scope, sorted. A table whose key is shorter has none. */
@@ -291,7 +296,7 @@ bool ctr_stream_walk_next(ctr_walk *walk)
     }
     do {
         if (!step_walk(walk)) return false;
-        if (walk->kind == CTR_WALK_ALL) return true;
+        if (walk->kind == CTR_WALK_ALL || walk->kind == CTR_WALK_FROM) return true;
         number_row(walk);
     } while (walk->skips && walk->origins == walk->skips);
     return true;

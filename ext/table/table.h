@@ -548,6 +548,7 @@ enum { CTR_WALK_ID, CTR_WALK_COLUMNS };
 
 typedef enum ctr_walk_kind {
     CTR_WALK_ALL,
+    CTR_WALK_FROM,         /* those with this row id or a higher one */
     CTR_WALK_ALL_NUMBERED, /* all, with their numbers */
     CTR_WALK_SINCE         /* rows changed with this number or a higher one, with numbers */
 } ctr_walk_kind;

@@ -300,30 +300,35 @@ static due_row *due_at(const ctr_later *later, size_t i)
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static void show_due(cells_reader *cells, ctr_later *later, family *all, size_t i, bool deletions)
+static void show_due(cells_reader *cells, ctr_later *later, family *all, size_t i,
+                     ctr_later_what what)
 {
+    bool deletions = what != CTR_LATER_ROWS;
     due_row *due = due_at(later, i);
     if (all->foreign && all->states[i] == ROW_DONE) return;
     if (read_due(cells, later, due, deletions)) {
         if (!deletions && call_parents(all, cells, i)) return;
-        if (ctr_rc(cells->row->conn) == SQLITE_OK)
+        if (what == CTR_LATER_LIST_DELETIONS)
+            ctr_showing_list(cells->showing, due->rowid, cells->keys, due->before, cells->now);
+        else if (ctr_rc(cells->row->conn) == SQLITE_OK)
             ctr_showing_row(cells->showing, due->rowid, cells->keys, NULL, due->before, cells->now);
     }
     if (all->foreign) all->states[i] = ROW_DONE;
 }
 
 /* Rows that are not whole go into the cache, where the triggers of the table find them. */
-void ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_row *row, bool deletions)
+void ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_row *row, ctr_later_what what)
 {
+    bool deletions = what != CTR_LATER_ROWS;
     bool whole = row->whole;
     cells_reader cells = open_cells(showing, row);
     row->whole = false;
     if (later->n > 0) qsort(later->rows, later->n, later->size, by_rowid);
     family all = open_family(showing, later->rows, deletions ? 0 : later->n, later->size);
     for (size_t i = 0; i < later->n && ctr_rc(row->conn) == SQLITE_OK; i++) {
-        show_due(&cells, later, &all, i, deletions);
+        show_due(&cells, later, &all, i, what);
         while (all.n > 0 && ctr_rc(row->conn) == SQLITE_OK)
-            show_due(&cells, later, &all, all.stack[--all.n], deletions);
+            show_due(&cells, later, &all, all.stack[--all.n], what);
     }
     close_family(&all);
     row->whole = whole;

@@ -654,10 +654,16 @@ const char *ctr_blockers_explain(ctr_showing *showing, ctr_row *row, sqlite3_val
 /* ==== later.c ================================================================================= */
 
 /* Add notes the row at hand, which was merged; `giver` is its id among the cells of the source.
- * Show shows all rows that were noted. Those of a replicated table that have ended are deleted in a
- * second call, with `deletions`. */
+ * Show shows all rows that were noted. Those of a replicated table that have ended are deleted, or
+ * listed, in a second call. */
+typedef enum ctr_later_what {
+    CTR_LATER_ROWS,
+    CTR_LATER_DELETIONS,
+    CTR_LATER_LIST_DELETIONS
+} ctr_later_what;
+
 void ctr_later_add(ctr_later *later, const ctr_showing *showing, const ctr_row *row, int64_t giver);
-void ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_row *row, bool deletions);
+void ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_row *row, ctr_later_what what);
 void ctr_later_close(ctr_later *later);
 
 /* Tries again to show the rows that are listed as apart, in the order of storage or backwards:
