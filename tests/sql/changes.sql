@@ -822,11 +822,11 @@ SELECT * FROM counter_pull('phone');
 ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 SELECT * FROM counter_pull('phone', 'all');
---! counter_pull: the second argument takes 'full' and 'create tables', with a comma between them, not 'all'
+--! counter_pull: the second argument takes 'full', 'part' and 'create tables', with a comma between them, not 'all'
 SELECT * FROM counter_sync('phone', 'full, create table');
---! counter_sync: the second argument takes 'full' and 'create tables', with a comma between them, not 'create table'
+--! counter_sync: the second argument takes 'full', 'part' and 'create tables', with a comma between them, not 'create table'
 SELECT * FROM counter_push('phone', 'full,');
---! counter_push: the second argument takes 'full' and 'create tables', with a comma between them, not ''
+--! counter_push: the second argument takes 'full', 'part' and 'create tables', with a comma between them, not ''
 SELECT rows_read FROM counter_pull('phone', ' create tables ,FULL ');
 --= 0
 SELECT rows_read FROM counter_pull('phone', 'full,create tables,full');
