@@ -63,7 +63,7 @@ class Table:
     def __init__(self, file, name, kinds, replicated):
         self.file, self.db, self.name, self.replicated = file, file.db, name, replicated
         self.kinds, self.shown, self.rows, self.generations = dict(kinds), {c: c for c in kinds}, {}, {}
-        self.written = 0  # statements of the application
+        self.written = 0  # statements of the application by which something travels
         columns = "".join(f", {column} INTEGER NOT NULL DEFAULT 0" for column in kinds)
         self.db.execute(f"CREATE TABLE {name}(k TEXT PRIMARY KEY NOT NULL{columns})")
         counters = [column for column in kinds if kinds[column] == "counter"]
@@ -130,7 +130,7 @@ class Table:
     def write(self, draw):
         key = draw.choice(KEYS)
         row = self.rows.setdefault(key, Row())
-        columns = list(self.kinds)
+        columns, travels = list(self.kinds), True
         if row.life % 2 == 0:
             values = {column: draw.randint(0, 9) for column in columns}
             self.db.execute(f"INSERT INTO {self.name}(k{''.join(f', {self.shown[c]}' for c in columns)}) VALUES (?{', ?' * len(columns)})",
@@ -139,6 +139,7 @@ class Table:
             row.counters = {}
             for column, value in values.items():
                 self.set(row, column, value)
+            travels = self.replicated or "counter" in self.kinds.values()
         elif self.replicated and draw.random() < .2:
             self.db.execute(f"DELETE FROM {self.name} WHERE k = ?", (key,))
             row.life += 1
@@ -148,7 +149,10 @@ class Table:
             name, n = self.shown[column], draw.choice([1, 5, 30])
             self.db.execute(f"UPDATE {self.name} SET {name} = {name} + ? WHERE k = ?", (n, key))
             self.set(row, column, self.value(row, column) + n)
-        self.written += 1
+            travels = self.kinds[column] != "plain"
+        else:
+            travels = False
+        self.written += travels
         self.changed()
 
     def changed(self):
