@@ -164,6 +164,7 @@ struct ctr_conn {
     void (*close_fronts)(void *fronts);
     void *brought; /* by merges into main, owned; or NULL */
     void (*close_brought)(void *brought);
+    void (*end_brought)(void *brought, bool committed); /* the transaction has ended */
 
     ctr_kept *kept, schema, join;
     int witnesses;        /* the number of the last counter_witness */

@@ -741,9 +741,12 @@ static void answer_warnings(ctr_answer *answer, ctr_file *file, const ctr_catalo
     for (size_t i = 0; brought && i < brought->n_passed; i++)
         if (sqlite3_stricmp(brought->passed[i].birth, entry->birth) == 0)
             ctr_warnings_of_passed(file->conn, &list, brought->passed[i].why);
-    for (size_t i = 0; brought && i < brought->n; i++)
-        if (sqlite3_stricmp(brought->tables[i].birth, entry->birth) == 0)
-            ctr_warnings_of_merge(&list, file, table, &brought->tables[i].brought);
+    for (size_t i = 0; brought && i < brought->n; i++) {
+        ctr_brought all = brought->tables[i].brought;
+        if (sqlite3_stricmp(brought->tables[i].birth, entry->birth) != 0) continue;
+        ctr_brought_add(&all, &brought->tables[i].open);
+        ctr_warnings_of_merge(&list, file, table, &all);
+    }
     for (int i = 0; i < list.n && ctr_rc(file->conn) == SQLITE_OK; i++) {
         ctr_answer_text(answer, table);
         ctr_answer_text(answer, list.items[i].kind);

@@ -49,7 +49,17 @@ void ctr_brought_list_add(ctr_conn *conn, ctr_brought_list *list, const char *bi
         if (!tables[i].birth) return;
         list->n++;
     }
-    ctr_brought_add(&tables[i].brought, more);
+    bool is_open = list == conn->brought && conn->told > 0;
+    ctr_brought_add(is_open ? &tables[i].open : &tables[i].brought, more);
+}
+
+static void end_brought(void *of, bool committed)
+{
+    ctr_brought_list *list = of;
+    for (size_t i = 0; i < list->n; i++) {
+        if (committed) ctr_brought_add(&list->tables[i].brought, &list->tables[i].open);
+        list->tables[i].open = (ctr_brought){0};
+    }
 }
 
 static void forget_passed(ctr_passed *passed)
@@ -107,6 +117,7 @@ ctr_brought_list *ctr_brought_of(ctr_conn *conn)
         conn->brought = sqlite3_malloc64(sizeof(ctr_brought_list));
         if (conn->brought) *(ctr_brought_list *)conn->brought = (ctr_brought_list){0};
         conn->close_brought = close_brought;
+        conn->end_brought = end_brought;
     }
     return conn->brought;
 }

@@ -114,7 +114,8 @@ typedef struct ctr_brought_list {
     struct ctr_brought_table {
         char *birth; /* owned */
         ctr_brought brought;
-    } * tables; /* owned: n, in the order in which they came */
+        ctr_brought open; /* in the transaction of the connection that is open */
+    } * tables;           /* owned: n, in the order in which they came */
     size_t n, room;
     ctr_passed *passed; /* owned: n_passed, one for each table, file and direction */
     size_t n_passed, room_passed;
@@ -303,6 +304,7 @@ typedef struct ctr_pull {
     bool deletions;     /* rows of replicated tables that have ended are deleted now */
     bool passed;        /* some table was passed over, or not read to its end */
     int64_t began;      /* milliseconds */
+    bool in_parts;      /* the target had nothing when the first part was read */
     ctr_pull_merge *first,
         **last; /* owned: those of tracked tables, in order; where the next goes */
 } ctr_pull;
@@ -560,7 +562,8 @@ void ctr_marks_raise_feed(ctr_conn *conn, const ctr_marks_source *source, int64_
 
 /* ==== merge.c ================================================================================= */
 
-/* Adds to the table that was born with this name. */
+/* Adds to the table that was born with this name. The list of the connection forgets what is added
+ * in a transaction if that is rolled back. */
 void ctr_brought_list_add(ctr_conn *conn, ctr_brought_list *list, const char *birth,
                           const ctr_brought *more);
 void ctr_brought_list_close(ctr_brought_list *list);

@@ -263,7 +263,7 @@ static void merge_in_order(merge_job *job)
 static bool is_read_in_parts(const merge_job *job)
 {
     if (!(job->pull->how & CTR_PULL_PART) || job->mark > 0 ||
-        (job->part.end == 0 && !job->report->created))
+        (job->part.end == 0 && !(job->report->created && job->pull->in_parts)))
         return false;
     const ctr_tracked *tracked = job->to->tracked ? job->to->showing.tracked : NULL;
     const ctr_foreign_keys *keys = tracked ? ctr_foreign_keys_of(job->pull->file) : NULL;
@@ -313,7 +313,7 @@ static void pull_rows_merge(merge_job *job)
             pull->asked = true;
             if (ctr_session_raise_cache(pull->file)) pull->raised = true;
         }
-        if (job->updates && job->mark == 0) merge_in_order(job);
+        if (job->updates && job->mark == 0 && !job->parts) merge_in_order(job);
         if (!job->more || ctr_rc(conn) != SQLITE_OK) break;
         merge_row(job);
         next_row(job);
@@ -1048,33 +1048,44 @@ void ctr_pull_show_apart(ctr_file *file)
     ctr_catalog_close(&pull.here);
 }
 
+/* Looks for the table of the source, which may be missing. */
+static ctr_between between(const ctr_pull *pull, const ctr_catalog_entry *mine)
+{
+    const ctr_catalog *catalog = &pull->source->catalog;
+    return (ctr_between){pull->giver, ctr_catalog_find(catalog, mine->birth), mine};
+}
+
 static bool has_rows(ctr_file *file, const char *table)
 {
     ctr_run run = ctr_run_on(file->conn, file->schema, table);
     return ctr_run_once(&run, ctr_run_prepare(&run, CTR_SQL_ROWS_ANY));
 }
 
-/* A file that has no rows yet, and knows nothing of the source, takes its tables in parts. Where
- * there are rows, others would see a sale without its lines. */
+/* A file that has no rows yet, and knows nothing of the source, takes all tables in parts, to their
+ * end. Where there are rows, others would see a sale without its lines. */
 static void begin_parts(ctr_pull *pull)
 {
     ctr_parts parts;
     ctr_file *file = pull->file;
-    const ctr_catalog *catalog = &pull->source->catalog;
-    for (int pass = 0; pass < 2; pass++)
-        for (int i = 0; i < pull->here.n && ctr_rc(file->conn) == SQLITE_OK; i++) {
-            const ctr_catalog_entry *mine = &pull->here.entries[i];
-            const ctr_between files = {pull->giver, ctr_catalog_find(catalog, mine->birth), mine};
-            if (pass == 0 && has_rows(file, mine->name)) return;
-            if (!files.theirs) continue;
-            if (pass == 0 && (ctr_marks_read(file, &files, &parts) > 0 || parts.end > 0)) return;
-            if (pass == 0) continue;
-            pull_table_join(pull, mine->name);
-            if (!pull->marked) ctr_marks_begin(file, pull->giver);
-            pull->marked = true;
-            parts = (ctr_parts){.end = pull->giver->next, .from = INT64_MIN};
-            ctr_marks_write_part(file, &files, &parts);
-        }
+    const ctr_catalog *here = &pull->here;
+    bool is_empty = true;
+    for (int i = 0; i < here->n && ctr_rc(file->conn) == SQLITE_OK; i++) {
+        const ctr_between files = between(pull, &here->entries[i]);
+        bool known = files.theirs && ctr_marks_read(file, &files, &parts) > 0;
+        pull->in_parts = pull->in_parts || (files.theirs && parts.end > 0);
+        is_empty = is_empty && !known && !has_rows(file, files.mine->name);
+    }
+    if (pull->in_parts || !is_empty) return;
+    pull->in_parts = true;
+    parts = (ctr_parts){.end = pull->giver->next, .from = INT64_MIN};
+    for (int i = 0; i < here->n && ctr_rc(file->conn) == SQLITE_OK; i++) {
+        const ctr_between files = between(pull, &here->entries[i]);
+        if (!files.theirs) continue;
+        pull_table_join(pull, files.mine->name);
+        if (!pull->marked) ctr_marks_begin(file, pull->giver);
+        pull->marked = true;
+        ctr_marks_write_part(file, &files, &parts);
+    }
 }
 
 /* Of parents before their children, because each table that is read in parts is shown before the

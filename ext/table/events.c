@@ -153,8 +153,9 @@ int ctr_events_sync(sqlite3_vtab *base)
     return ctr_arg_table_problem(base, "COMMIT", &problem);
 }
 
-static void end_transaction(ctr_conn *conn)
+static void end_transaction(ctr_conn *conn, bool committed)
 {
+    if (conn->brought) conn->end_brought(conn->brought, committed);
     for (ctr_file *file = conn->files; file; file = file->next) {
         ctr_file_forget(file);
         ctr_spill_restore(file);
@@ -188,7 +189,7 @@ int ctr_events_commit(sqlite3_vtab *base)
         if (file->after != CTR_AFTER_WRITE) continue;
         ctr_storage_write(&file->storage, conn, file->schema, &file->seen, &file->pair);
     }
-    end_transaction(conn);
+    end_transaction(conn, true);
     return SQLITE_OK;
 }
 
@@ -200,7 +201,7 @@ int ctr_events_rollback(sqlite3_vtab *base)
         ctr_batch_rolled_back(file);
         file->known = false;
     }
-    end_transaction(conn);
+    end_transaction(conn, false);
     return SQLITE_OK;
 }
 

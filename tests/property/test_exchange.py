@@ -2,6 +2,7 @@
 SQLite allows it."""
 
 import contextlib
+import json
 import os
 import random
 import sqlite3
@@ -739,3 +740,30 @@ def test_a_pull_into_an_ordinary_table_says_what_will_replace_its_values(tmp_pat
     one.execute("SELECT counter_replicate('t')")
     one.execute("SELECT * FROM counter_pull(?)", (str(tmp_path / "two.db"),)).fetchall()
     assert one.execute("SELECT name FROM t").fetchall() == [("theirs",)]
+
+
+# ---- warnings ----
+
+@pytest.mark.parametrize("way", ["pull", "take"])
+def test_what_a_merge_warns_of_is_forgotten_with_its_transaction(tmp_path, way):
+    replicated = ["CREATE TABLE a(k TEXT PRIMARY KEY NOT NULL, n INTEGER NOT NULL DEFAULT 0)", "SELECT counter_replicate('a', 'n')"]
+    giver, taker = (new_file(tmp_path / f"{name}.db", *replicated) for name in ("giver", "taker"))
+    path = str(tmp_path / "giver.db")
+
+    def merge():
+        if way == "pull":
+            return rows(taker, "SELECT note FROM counter_pull(?)", path)[0][0]
+        lines = "\n".join(line for line, in rows(giver, "SELECT line FROM counter_lines(0)"))
+        return "; ".join(json.loads(rows(taker, "SELECT counter_take(?)", lines)[0][0])["warnings"])
+
+    giver.executemany("INSERT INTO a VALUES (?, 1)", [(f"k{i}",) for i in range(50)])
+    merge()
+    giver.execute("DELETE FROM a WHERE rowid > 10")
+    deleted = "this merge deleted 40 of 50 rows"
+    for end in "ROLLBACK", "COMMIT":
+        taker.execute("BEGIN")
+        assert deleted in merge()
+        assert [warning for *_, warning in rows(taker, "SELECT * FROM counter_warnings")] == [deleted]
+        taker.execute(end)
+        assert [warning for *_, warning in rows(taker, "SELECT * FROM counter_warnings")] == [deleted] * (end == "COMMIT")
+        assert rows(taker, "SELECT count(*) FROM a") == [(50 if end == "ROLLBACK" else 10,)]

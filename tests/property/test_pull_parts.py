@@ -137,6 +137,55 @@ def test_a_file_that_has_rows_or_a_mark_takes_all_at_once(place):
     assert content(taker)["orders"] == content(giver)["orders"]
 
 
+def test_a_table_that_the_source_made_later_comes_with_the_changes_of_the_others(place):
+    giver, taker = opened("giver.db"), opened("taker.db")
+    giver.execute("INSERT INTO hits VALUES ('/', 1)")
+    taker.execute("SELECT * FROM counter_pull('giver.db')").fetchall()
+    giver.execute("CREATE VIRTUAL TABLE a_new USING counter(page TEXT PRIMARY KEY, n COUNTER)")
+    giver.execute("BEGIN")
+    giver.executemany("INSERT INTO a_new VALUES (?, 1)", [(f"/{i}",) for i in range(40000)])
+    giver.execute("INSERT INTO hits VALUES ('/', 1)")
+    giver.execute("COMMIT")
+    assert {more for *_, more in taker.execute(PART)} == {0}
+    assert content(taker) == content(giver)
+    assert taker.execute("SELECT count(*) FROM a_new").fetchone() == (40000,)
+
+
+def test_tables_that_are_not_there_yet_come_in_parts(place):
+    giver, taker = opened("other.db"), opened("empty.db")
+    for name in "ab":
+        giver.execute(f"CREATE VIRTUAL TABLE {name}_new USING counter(page TEXT PRIMARY KEY, n COUNTER)")
+        giver.execute("BEGIN")
+        giver.executemany(f"INSERT INTO {name}_new VALUES (?, 1)", [(f"/{i}",) for i in range(40000)])
+        giver.execute("COMMIT")
+    part = PART.replace("giver", "other")
+    more, most = {1}, 0
+    while more == {1}:
+        rows = taker.execute(part).fetchall()
+        more, most = {row[3] for row in rows}, max(most, *(row[1] for row in rows))
+    assert most < 40000
+    for name in "ab":
+        assert taker.execute(f"SELECT count(*), sum(n) FROM {name}_new").fetchone() == (40000, 40000)
+
+
+def test_a_part_stays_one_where_another_file_has_brought_the_rows(place):
+    giver, taker, other = opened("giver.db"), opened("taker.db"), opened("other.db")
+    other.execute("CREATE VIRTUAL TABLE hits USING counter(page TEXT PRIMARY KEY, n COUNTER)")
+    other.execute("BEGIN")
+    other.executemany("INSERT INTO hits VALUES (?, 1)", [(f"{i:07}",) for i in range(150000)])
+    other.execute("COMMIT")
+    giver.execute("SELECT * FROM counter_pull('other.db')").fetchall()
+    giver.execute("UPDATE hits SET n = n + 1")
+    parts = [sum(row[0] for row in taker.execute(PART))]
+    taker.execute("SELECT * FROM counter_pull('other.db')").fetchall()
+    more = {1}
+    while more == {1}:
+        rows = taker.execute(PART).fetchall()
+        parts.append(sum(row[0] for row in rows))
+        more = {row[3] for row in rows}
+    assert max(parts) < 120000 and taker.execute("SELECT sum(n) FROM hits").fetchone() == (300000,)
+
+
 def test_a_pull_between_two_parts_takes_all(place):
     giver, taker = opened("giver.db"), opened("taker.db")
     fill(giver, random.Random(SEED), 30000)
