@@ -151,6 +151,7 @@ def by_lines(own):
 def by_directory(draw, one, other):
     directory = os.path.join(os.path.dirname(one.path), "shared")
     for file, gives in (other, True), (one, False):
+        file.rows("SELECT counter_settle()")
         file.db.execute("BEGIN IMMEDIATE")
         notes = [note for *_, note in file.rows(f"SELECT * FROM counter_{'push' if gives else 'pull'}(?)", directory) if note]
         file.db.execute("COMMIT")
