@@ -7,6 +7,7 @@ than those that they replace. After each merge the file must show the rows of th
 
 import json
 import random
+import shutil
 import sqlite3
 import time
 
@@ -613,3 +614,43 @@ def test_a_batch_of_a_feed_shows_children_before_their_parents_and_values_that_m
     one.execute("DELETE FROM decks WHERE id = 'talk'")
     send()
     assert rows(two, "SELECT * FROM decks") == [("draft", 1)]
+
+
+# ---- many columns, and those that are gone ----
+
+def two_files(tmp_path, columns):
+    db = connect(tmp_path / "one.db")
+    db.execute(f"CREATE TABLE wide(k TEXT PRIMARY KEY NOT NULL, {', '.join(columns)})")
+    rows(db, "SELECT counter_replicate('wide')")
+    db.execute("INSERT INTO wide(k) VALUES ('x')")
+    db.close()
+    shutil.copy(tmp_path / "one.db", tmp_path / "two.db")
+    return connect(tmp_path / "one.db"), connect(tmp_path / "two.db")
+
+
+def test_an_update_of_a_column_among_many_stamps_no_other_one(tmp_path):
+    columns, written = [f"c{i}" for i in range(130)], [4, 67, 129]
+    one, two = two_files(tmp_path, columns)
+    for column in columns:
+        two.execute(f"UPDATE wide SET {column} = 'two'")
+    for i in written:
+        one.execute(f"UPDATE wide SET c{i} = 'one'")
+    rows(one, "SELECT * FROM counter_sync(?)", str(tmp_path / "two.db"))
+    for db in one, two:
+        assert rows(db, "SELECT * FROM wide") == [("x", *("one" if i in written else "two" for i in range(130)))]
+
+
+@pytest.mark.parametrize("dropped", [False, True])
+@pytest.mark.parametrize("gone", ["first", "second"])
+def test_changes_pass_over_a_column_that_is_gone_or_stays_at_home_here(tmp_path, gone, dropped):
+    one, two = two_files(tmp_path, ["first", "second"])
+    rows(two, "SELECT counter_untrack('wide', ?)", gone)
+    if dropped:
+        two.execute(f"ALTER TABLE wide DROP COLUMN {gone}")
+    one.execute("UPDATE wide SET first = 5, second = 6")
+    changes = rows(one, "SELECT table_name, key, change, seq, source FROM counter_changes(0)")
+    two.executemany("INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES (?, ?, ?, ?, ?)", changes)
+    stays = "second" if gone == "first" else "first"
+    assert rows(two, f"SELECT {stays} FROM wide") == [(6 if stays == "second" else 5,)]
+    if not dropped:
+        assert rows(two, f"SELECT {gone} FROM wide") == [(None,)]

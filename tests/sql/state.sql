@@ -175,7 +175,10 @@ INSERT INTO t VALUES('a', 1, 1);
 UPDATE counter_state SET rows = 0, seq = NULL;
 INSERT INTO t VALUES('a', 1, 1);
 --! t: the stored table counter_state is damaged: it has floors that are not a packed key and numbers
-UPDATE counter_state SET seq = 1;
+UPDATE counter_state SET seq = 1, bytes = 'x';
+INSERT INTO t VALUES('a', 1, 1);
+--! t: the stored table counter_state is damaged: it has floors that are not a packed key and numbers
+UPDATE counter_state SET bytes = 0;
 INSERT INTO t VALUES('a', 1, 1);
 --! t: the key ('a', 1) is below a floor of the table; see counter_floors('t')
 DROP TABLE t;
