@@ -241,8 +241,7 @@ typedef struct ctr_gzip {
     ctr_conn *conn;
     const ctr_folder *folder; /* borrowed, as is the name */
     const char *name;
-    char *line;   /* owned: the line that was read */
-    bool damaged; /* it is not what a writer has left */
+    char *line; /* owned: the line that was read */
 
     /* Private. */
     void *gz; /* owned: a gzFile */

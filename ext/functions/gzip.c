@@ -111,14 +111,6 @@ bool ctr_gzip_open(ctr_gzip *file, ctr_conn *conn, const ctr_folder *folder, con
     return file->gz != NULL;
 }
 
-/* A file with such a line is none that a writer has left. */
-static void fail_damaged(ctr_gzip *file, const char *what)
-{
-    file->damaged = true;
-    ctr_problem_set(file->conn, SQLITE_ERROR, "%s/%s: line %lld: %s", file->folder->path,
-                    file->name, (long long)file->n + 1, what);
-}
-
 /* Makes room for one more part of a line. */
 static bool widen_line(ctr_gzip *file, size_t size)
 {
@@ -145,7 +137,9 @@ static bool read_line(ctr_gzip *file, size_t *size)
         bool ends = more > 0 && part[more - 1] == '\n';
         if (gztell(file->gz) - before != (z_off_t)more) wrong = "it has a zero byte";
         if (!wrong && *size > LINE_SIZE_MOST) wrong = "it is too long";
-        if (wrong) fail_damaged(file, wrong);
+        if (wrong)
+            ctr_problem_set(file->conn, SQLITE_ERROR, "%s/%s: line %lld: %s", file->folder->path,
+                            file->name, (long long)file->n + 1, wrong);
         if (ends && !wrong) file->line[--*size] = '\0';
         if (ends) return !wrong;
     }
@@ -160,7 +154,6 @@ static void fail_end(ctr_gzip *file)
     if (rc == Z_ERRNO) fail_gzip(file, "read", strerror(errno));
     if (rc == Z_MEM_ERROR) ctr_problem_nomem(file->conn);
     if (ctr_rc(file->conn) != SQLITE_OK) return;
-    file->damaged = true;
     ctr_problem_set(file->conn, SQLITE_ERROR, "%s/%s: it is cut short or damaged",
                     file->folder->path, file->name);
 }

@@ -302,7 +302,7 @@ typedef struct ctr_pull {
     bool asked, raised; /* for a larger cache of the target; it was raised */
     bool in_empty;      /* the target was empty before the pull */
     bool deletions;     /* rows of replicated tables that have ended are deleted now */
-    bool passed;        /* some table was passed over, or not read to its end */
+    bool passed;        /* some table was passed over */
     int64_t began;      /* milliseconds */
     bool in_parts;      /* the target had nothing when the first part was read */
     ctr_pull_merge *first,
