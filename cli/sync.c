@@ -69,36 +69,37 @@ static void fail_pull(cli_file *to, const char *from)
 }
 
 /* What the parts of a pull have done in a table. */
-typedef struct done {
+typedef struct table_sums {
     char *table; /* owned */
     int64_t n[3];
-} done;
+} table_sums;
 
-typedef struct done_list {
-    done *tables; /* owned */
+typedef struct pull_sums {
+    table_sums *tables; /* owned */
     int n;
-} done_list;
+} pull_sums;
 
-static void close_done(done_list *list)
+static void close_sums(pull_sums *list)
 {
     for (int i = 0; i < list->n; i++) sqlite3_free(list->tables[i].table);
     sqlite3_free(list->tables);
 }
 
 /* Adds a row of a part. Returns the sums of its table; NULL without memory. */
-static const done *add_done(done_list *list, sqlite3_stmt *row)
+static const table_sums *add_to_sums(pull_sums *list, sqlite3_stmt *row)
 {
     const char *table = (const char *)sqlite3_column_text(row, 0);
-    done *sums = NULL;
+    table_sums *sums = NULL;
     for (int i = 0; table && i < list->n && !sums; i++)
         if (strcmp(list->tables[i].table, table) == 0) sums = &list->tables[i];
     if (table && !sums) {
-        done *tables = sqlite3_realloc64(list->tables, ((size_t)list->n + 1) * sizeof *tables);
+        table_sums *tables =
+            sqlite3_realloc64(list->tables, ((size_t)list->n + 1) * sizeof *tables);
         char *name = tables ? sqlite3_mprintf("%s", table) : NULL;
         if (tables) list->tables = tables;
         if (!name) return NULL;
         sums = &tables[list->n++];
-        *sums = (done){.table = name};
+        *sums = (table_sums){.table = name};
     }
     for (int i = 0; sums && i < 3; i++) sums->n[i] += sqlite3_column_int64(row, 1 + i);
     return sums;
@@ -107,7 +108,7 @@ static const done *add_done(done_list *list, sqlite3_stmt *row)
 /* One part, which is all unless the file that takes has nothing yet. The rows of the last one count
  * for all; each has all tables up to where it ends. Returns whether there is more. */
 static bool pull_part(cli_file *to, const char *path, const char *from, const char *how,
-                      done_list *list, cli_rows *rows)
+                      pull_sums *list, cli_rows *rows)
 {
     int rc = SQLITE_DONE;
     bool more = false;
@@ -117,7 +118,7 @@ static bool pull_part(cli_file *to, const char *path, const char *from, const ch
     if (row) sqlite3_bind_text(row, 2, to->path, -1, SQLITE_STATIC);
     if (row) sqlite3_bind_text(row, 3, how, -1, SQLITE_STATIC);
     while (row && (rc = sqlite3_step(row)) == SQLITE_ROW) {
-        const done *sums = add_done(list, row);
+        const table_sums *sums = add_to_sums(list, row);
         if (!sums) rows->lacks_memory = true;
         more = sqlite3_column_int(row, 5) != 0;
         cli_rows_columns(rows, row, 0, 1);
@@ -135,21 +136,22 @@ static bool pull_part(cli_file *to, const char *path, const char *from, const ch
     return more;
 }
 
-/* The lock of the file that takes is waited for, then that of the other one. Others who wait for it
- * get it between two parts: SQLite has looked a few times meanwhile, and looks every 50 ms. */
+/* Waits for the lock of the file that takes, then for that of the other one. Others who wait for it
+ * get it in the pause between two parts: SQLite looks every 100 ms at least. */
 static void pull(cli_file *to, const char *from, const char *how, cli_rows *rows)
 {
-    enum { PAUSE = 50 /* milliseconds */ };
-    done_list list = {NULL, 0};
+    enum { PAUSE = 100 /* milliseconds */ };
+    pull_sums list = {NULL, 0};
     char *path = cli_path(from);
     if (!path) cli_fail(to->c, "out of memory");
     cli_progress_rows(to);
     while (pull_part(to, path, from, how, &list, rows)) sqlite3_sleep(PAUSE);
-    close_done(&list);
+    close_sums(&list);
     sqlite3_free(path);
 }
 
-/* Two pulls: what the first one brought stays if the second one fails. */
+/* Two pulls. What the first one brought stays if the second one fails; so do finished parts of a
+ * first merge. */
 static void sync_files(cli *c, const cli_arguments *given)
 {
     const char *const *path = (const char *const *)given->word;

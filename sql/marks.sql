@@ -18,7 +18,8 @@ INSERT OR REPLACE INTO "{schema}".counter_peers(id, theirs, mine, mark)
 VALUES (:id, :theirs, :mine, :mark);
 
 -- name: MARKS_END_PARTS
-DELETE FROM "{schema}".counter_peers WHERE id = :id AND theirs = :theirs AND mine = :mine;
+DELETE FROM "{schema}".counter_peers
+ WHERE id = :id AND (mark < 0 OR (typeof(theirs) = 'blob' AND length(theirs) = 17));
 
 -- Deletes the marks of tables that do not exist any more: of one file, then of one source of the feed.
 -- Looking through all would take time for each source that was ever seen.

@@ -248,7 +248,7 @@ typedef struct ctr_file {
     int spill;                   /* cache_spill of the file, to restore when it ends; 0: nothing */
     struct ctr_writing *writing; /* the row of a tracked table being written, or NULL */
     bool held;                   /* it is a snapshot, which nobody changes */
-    bool raised;                 /* a pull could not lower the cache again; see file/session.c */
+    bool raised;                 /* the cache is, until it can be lowered; see file/session.c */
 
     /* Its foreign keys, owned, and what frees them. */
     struct ctr_foreign_keys *foreign;
@@ -556,12 +556,14 @@ int ctr_session_lock(ctr_session *session, const char *schema);
  * wrote them early, it would wait for the snapshot each time, as long as the busy timeout. */
 int ctr_session_keep_pages(ctr_session *session);
 
-/* Raises the cache of a file from SQLite's 2 MB to 32 MB, because a pull that writes many rows in
- * any order would read most of them from the disk. Returns false if the size stays, for example
- * because the host has set one. ctr_session_lower_cache restores SQLite's size; it returns false
- * after an interrupt, which stops every PRAGMA, and then the next pull restores it. */
-bool ctr_session_raise_cache(const ctr_file *file);
-bool ctr_session_lower_cache(const ctr_file *file);
+/* Raises the cache of a file from SQLite's 2 MB to 32 MB, unless the host has set a size, because a
+ * merge that writes many rows in any order would read most of them from the disk. Whoever has
+ * written CTR_SESSION_MANY rows calls it. ctr_session_lower_cache restores SQLite's size if it was
+ * raised; after an interrupt, which stops every PRAGMA, the next merge does so. */
+enum { CTR_SESSION_MANY = 1000 };
+
+void ctr_session_raise_cache(ctr_file *file);
+void ctr_session_lower_cache(ctr_file *file);
 
 /* Prepares the statements again. xCreate of a virtual table calls this. */
 int ctr_session_renew(ctr_conn *conn);

@@ -143,7 +143,7 @@ int ctr_session_keep_pages(ctr_session *session)
     return ctr_rc(session->conn);
 }
 
-bool ctr_session_raise_cache(const ctr_file *file)
+void ctr_session_raise_cache(ctr_file *file)
 {
     ctr_problem none;
     ctr_problem_try(file->conn, &none); /* ignored: it costs only speed */
@@ -152,18 +152,18 @@ bool ctr_session_raise_cache(const ctr_file *file)
     if (raises)
         ctr_run_set(&run, CTR_SQL_SYNC_SET_CACHE, -PULL_CACHE); /* an interrupt may follow */
     ctr_problem_close(&none);
-    return raises;
+    file->raised = file->raised || raises;
 }
 
-bool ctr_session_lower_cache(const ctr_file *file)
+void ctr_session_lower_cache(ctr_file *file)
 {
     ctr_problem none;
+    if (!file->raised) return;
     ctr_problem_try(file->conn, &none);
     ctr_run run = ctr_file_run(file);
     ctr_run_set(&run, CTR_SQL_SYNC_SET_CACHE, -DEFAULT_CACHE);
-    bool lowered = none.rc == SQLITE_OK;
+    file->raised = none.rc != SQLITE_OK;
     ctr_problem_close(&none);
-    return lowered;
 }
 
 static int step_once(sqlite3_stmt *statement)

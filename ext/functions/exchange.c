@@ -8,7 +8,7 @@
  *     SELECT * FROM counter_pull('phone', 'create tables');
  *         a table that phone tracks becomes a counter table here; 'full, create tables' means both
  *     SELECT rows_read, more FROM counter_pull('phone', 'part');
- *         a part of a first merge, a quarter of a second at most; again while more is 1
+ *         a part of a first merge, about a quarter of a second; again while more is 1
  *     SELECT * FROM counter_pull('/shared', NULL, '["store 7"]');    a directory, and a scope
  *
  * 'phone' is an attached database, or the path of a directory (functions/folder.c), which are

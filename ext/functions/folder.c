@@ -287,7 +287,7 @@ static void note_problem(ctr_conn *conn, moved *row, const char *problem, const 
     row->note = note;
 }
 
-static int64_t known_of(ctr_conn *conn, const char *source, sqlite3_value *scope)
+static int64_t mark_of_device(ctr_conn *conn, const char *source, sqlite3_value *scope)
 {
     return ctr_rc(conn) == SQLITE_OK ? ctr_exchange_mark(conn, source, scope) : 0;
 }
@@ -471,9 +471,9 @@ static void refuse_unread(const exchange_folder *x)
 {
     if (x->unread && ctr_rc(x->conn) == SQLITE_OK)
         ctr_problem_set(x->conn, SQLITE_ERROR,
-                        "%s; it is in the directory of this file, which does not know what stands "
-                        "in it: nothing is given until it is whole or, if nothing is to bring it "
-                        "any more, deleted",
+                        "%s; it is in the directory of this file, and may have changes that this "
+                        "file has lost: nothing is given until it can be read or, if nothing is to "
+                        "bring it any more, is deleted",
                         x->unread);
 }
 
@@ -572,7 +572,7 @@ static void take_files(exchange_folder *x, device *of, moved *row)
         if (is_of_content(problem.rc & 0xff))
             note_problem(conn, row, problem.text, ": nothing of it was taken");
         ctr_problem_raise_if(conn, &problem, !is_of_content(problem.rc & 0xff));
-        int64_t reached = known_of(conn, of->source, x->scope);
+        int64_t reached = mark_of_device(conn, of->source, x->scope);
         next->failed = reached <= row->upto;
         row->upto = reached;
         if (!is_there) relisted++;
@@ -587,7 +587,7 @@ static bool read_device(exchange_folder *x, device *of, moved *row)
     ctr_conn *conn = x->conn;
     ctr_problem problem;
     const listing to = {.conn = conn, .of = of};
-    const int64_t before = row->upto = known_of(conn, of->source, x->scope);
+    const int64_t before = row->upto = mark_of_device(conn, of->source, x->scope);
     ctr_problem_try(conn, &problem);
     open_device(&to, &x->at);
     ctr_problem_end(&problem);
@@ -776,7 +776,7 @@ static void append_device(exchange_folder *x, device *of)
     else
         ctr_answer_text(answer, NULL);
     ctr_answer_integer(answer, end_of_chain(of));
-    ctr_answer_integer(answer, known_of(x->conn, of->source, x->scope));
+    ctr_answer_integer(answer, mark_of_device(x->conn, of->source, x->scope));
 }
 
 void ctr_folder_tell(ctr_answer *answer, const char *directory)

@@ -76,20 +76,6 @@ static size_t member_bytes(ctr_taker *to, const char *name, ctr_span value)
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-/* The rows of many changes may go to many pages. */
-static void raise_cache(ctr_taker *to)
-{
-    enum { MANY = 1000 };
-    ctr_file *file = to->came == MANY ? ctr_file_of(to->conn, "main") : NULL;
-    if (file && ctr_session_raise_cache(file)) file->raised = true;
-}
-
-static void lower_cache(ctr_taker *to)
-{
-    ctr_file *file = ctr_file_of(to->conn, "main");
-    if (file && file->raised) file->raised = !ctr_session_lower_cache(file);
-}
-
 static void count_came(ctr_taker *to)
 {
     if (++to->came > TAKEN_CHANGES_MOST && to->sender)
@@ -118,9 +104,9 @@ static void take_one_change(ctr_taker *to, const ctr_fed *fed, ctr_span object)
         change.key_text = ctr_member_text(conn, "key_columns", members[COLUMNS]);
     change.key_size = member_bytes(to, "packed", members[PACKED]);
     size_t size = member_bytes(to, "change", members[CHANGE]);
-    ctr_member_number(conn, "seq", members[SEQ], 0);
+    ctr_member_number(conn, "seq", members[SEQ], 0); /* only checked */
     count_came(to);
-    raise_cache(to);
+    if (to->came == CTR_SESSION_MANY) ctr_session_raise_cache(ctr_file_of(conn, "main"));
     change.key = to->bytes.bytes;
     ctr_span rest = {(const char *)change.key + change.key_size, size};
     if (ctr_rc(conn) != SQLITE_OK) return;
@@ -321,7 +307,7 @@ static void note_known(ctr_taker *to)
 void ctr_taker_begin(ctr_taker *to, const char *digest)
 {
     ctr_conn *conn = to->conn;
-    to->apply = (ctr_apply){.conn = conn, .many = true};
+    to->apply = (ctr_apply){.conn = conn, .at_once = true};
     to->refused_before = conn->stats.refused;
     to->inserted = sqlite3_last_insert_rowid(conn->db);
     if (ctr_session_begin(&to->session, conn, true) != SQLITE_OK) return;
@@ -338,7 +324,8 @@ void ctr_taker_end(ctr_taker *to)
     if (ctr_rc(conn) == SQLITE_OK) ctr_exchange_show_apart(conn);
     raise_marks(to);
     note_mark_of_by(to);
-    lower_cache(to);
+    ctr_file *file = ctr_file_of(conn, "main");
+    if (file) ctr_session_lower_cache(file);
     ctr_session_end(&to->session);
     if (ctr_rc(conn) == SQLITE_OK)
         ctr_apply_keep(&to->apply);

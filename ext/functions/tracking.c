@@ -107,7 +107,7 @@ static int64_t count_rows(tracking_call *call)
 {
     if (ctr_rc(call->conn) != SQLITE_OK) return 0;
     ctr_file *file = call->file;
-    if (ctr_session_raise_cache(file)) file->raised = true;
+    ctr_session_raise_cache(file);
     ctr_stats *stats = &call->conn->stats;
     int64_t before = stats->tracked;
     sqlite3_str *own = sqlite3_str_new(NULL), *theirs = sqlite3_str_new(NULL);
@@ -124,7 +124,7 @@ static int64_t count_rows(tracking_call *call)
     count_missing(call, &run);
     run.slots.value = ctr_apart_count(file, call->counters) > 0 ? " or apart" : "";
     ctr_run_do(&run, CTR_SQL_TRACK_COUNT_ROWS, NULL);
-    if (file->raised) file->raised = !ctr_session_lower_cache(file);
+    ctr_session_lower_cache(file);
     return stats->tracked - before;
 }
 

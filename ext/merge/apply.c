@@ -103,7 +103,7 @@ static int open_target(ctr_apply *apply, const char *birth, bool has_life, ctr_f
     if (ctr_rc(file->conn) == SQLITE_OK) {
         apply->merge.row.origin = CTR_FED;
         apply->merge.row.shows = apply->merge.tracked;
-        if (apply->many && apply->merge.tracked) ctr_home_take_strays(apply->merge.row.tab);
+        if (apply->at_once && apply->merge.tracked) ctr_home_take_strays(apply->merge.row.tab);
         const ctr_shape *shape = &apply->merge.shape;
         const char *values = ctr_shape_list(file->conn, shape, CTR_KEYS, "#", ", ", 1);
         apply->keys = sqlite3_malloc64((size_t)shape->n_keys * sizeof *apply->keys);
@@ -453,8 +453,8 @@ static void take_answer(ctr_apply *apply, const ctr_change *change)
     if (ctr_rc(apply->conn) != SQLITE_OK) ctr_conn_spoil(apply->conn, nth);
 }
 
-/* Checks the bytes of a change. */
-static void take_told(ctr_conn *conn, ctr_change *change)
+/* Reads and checks the bytes of a change. */
+static void read_told(ctr_conn *conn, ctr_change *change)
 {
     ctr_arg_change(conn, &change->told, change->bytes, change->size);
     ctr_problem_where(conn, "table %s", change->table);
@@ -464,7 +464,7 @@ int ctr_apply_change(ctr_apply *apply, ctr_change *change)
 {
     ctr_file *file = ctr_file_of(apply->conn, "main");
     if (!file) return ctr_problem_nomem(apply->conn);
-    take_told(apply->conn, change);
+    read_told(apply->conn, change);
     if (ctr_rc(apply->conn) != SQLITE_OK) return ctr_rc(apply->conn);
     apply->busy = true;
     if (prepare_change(apply, change, file) == SQLITE_OK && is_in_scope(apply, change)) {

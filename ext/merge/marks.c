@@ -5,59 +5,60 @@
 
 enum { TWIST_DIGITS = 16 };
 
-/* What stands for a table of a source: its mark, below 0 while it is read in parts; and then the
- * row id from which on it is to be read, under the token with a zero byte behind it. */
-typedef enum what_is_kept { KEEPS_MARK, KEEPS_PLACE } what_is_kept;
+/* counter_peers has for a table of a source its mark. While it is read in parts, that is below 0,
+ * minus `end`, and a second row, whose `theirs` has a zero byte behind the token, has `from`. */
+typedef enum kept_number { KEEPS_MARK, KEEPS_PLACE } kept_number;
 
 /* `theirs` is lent to the statement. */
-static void bind_tables(ctr_run *run, sqlite3_stmt *row, const ctr_between *files,
-                        what_is_kept which, uint8_t theirs[CTR_ID_SIZE + 1])
+static void bind_tables(ctr_run *run, sqlite3_stmt *row, const ctr_table_pair *pair,
+                        kept_number which, uint8_t theirs[CTR_ID_SIZE + 1])
 {
-    memcpy(theirs, files->theirs->token, CTR_ID_SIZE);
+    memcpy(theirs, pair->theirs->token, CTR_ID_SIZE);
     theirs[CTR_ID_SIZE] = 0;
-    ctr_run_bind_id(run, row, ":id", files->source->id);
+    ctr_run_bind_id(run, row, ":id", pair->source->id);
     ctr_run_bind_blob(run, row, ":theirs", theirs, CTR_ID_SIZE + (which == KEEPS_PLACE));
-    ctr_run_bind_id(run, row, ":mine", files->mine->token);
+    ctr_run_bind_id(run, row, ":mine", pair->mine->token);
 }
 
-static bool read_number(ctr_file *file, const ctr_between *files, what_is_kept which, int64_t *n)
+static bool read_number(ctr_file *file, const ctr_table_pair *pair, kept_number which, int64_t *n)
 {
     uint8_t theirs[CTR_ID_SIZE + 1];
     ctr_run run = ctr_file_run(file);
     sqlite3_stmt *row = ctr_file_take(file, CTR_FILE_MARK);
-    bind_tables(&run, row, files, which, theirs);
-    bool is = ctr_run_row(&run, row);
-    *n = is ? sqlite3_column_int64(row, 0) : 0;
+    bind_tables(&run, row, pair, which, theirs);
+    bool found = ctr_run_row(&run, row);
+    *n = found ? sqlite3_column_int64(row, 0) : 0;
     if (*n == 0) ctr_run_refuse_hidden(&run, row, 4, "counter_peers");
     ctr_file_give_back(file, CTR_FILE_MARK, row);
-    return is;
+    return found;
 }
 
-static void write_number(ctr_file *file, const ctr_between *files, what_is_kept which, int64_t n)
+static void write_number(ctr_file *file, const ctr_table_pair *pair, kept_number which, int64_t n)
 {
     uint8_t theirs[CTR_ID_SIZE + 1];
     ctr_run run = ctr_file_run(file);
     sqlite3_stmt *row = ctr_file_take(file, CTR_FILE_SET_MARK);
-    bind_tables(&run, row, files, which, theirs);
+    bind_tables(&run, row, pair, which, theirs);
     ctr_run_bind_int(&run, row, ":mark", n);
     ctr_run_row(&run, row);
     ctr_file_give_back(file, CTR_FILE_SET_MARK, row);
 }
 
-int64_t ctr_marks_read(ctr_file *file, const ctr_between *files, ctr_parts *part)
+int64_t ctr_marks_read(ctr_file *file, const ctr_table_pair *pair, ctr_progress *progress)
 {
     ctr_problem missing;
     int64_t mark;
-    *part = (ctr_parts){.end = 0};
+    *progress = (ctr_progress){.end = 0};
     if (ctr_rc(file->conn) != SQLITE_OK) return 0;
     ctr_problem_try(file->conn, &missing);
-    read_number(file, files, KEEPS_MARK, &mark);
-    bool parted = mark < 0 && mark >= -files->source->next &&
-                  read_number(file, files, KEEPS_PLACE, &part->from);
-    if (parted) part->end = -mark;
+    read_number(file, pair, KEEPS_MARK, &mark);
+    progress->was_begun = mark < 0;
+    bool in_parts = mark < 0 && mark >= -pair->source->next &&
+                    read_number(file, pair, KEEPS_PLACE, &progress->from);
+    if (in_parts) progress->end = -mark;
     /* If the table was dropped, there are no marks. */
     ctr_problem_raise_if(file->conn, &missing, missing.rc != SQLITE_ERROR);
-    return mark > 0 && mark <= files->source->next ? mark : 0;
+    return mark > 0 && mark <= pair->source->next ? mark : 0;
 }
 
 static void forget_dropped(ctr_run *run, const ctr_identity *source)
@@ -72,22 +73,21 @@ void ctr_marks_begin(ctr_file *file, const ctr_identity *source)
     forget_dropped(&run, source);
 }
 
-void ctr_marks_write(ctr_file *file, const ctr_between *files, const ctr_parts *part)
+void ctr_marks_write(ctr_file *file, const ctr_table_pair *pair, const ctr_progress *progress)
 {
-    bool parted = part->end > 0;
-    write_number(file, files, KEEPS_MARK, parted ? part->end : files->source->next);
-    if (!parted) return;
-    uint8_t theirs[CTR_ID_SIZE + 1];
-    ctr_run run = ctr_file_run(file);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_END_PARTS);
-    bind_tables(&run, row, files, KEEPS_PLACE, theirs);
-    ctr_run_once(&run, row);
+    write_number(file, pair, KEEPS_MARK, progress->end > 0 ? progress->end : pair->source->next);
 }
 
-void ctr_marks_write_part(ctr_file *file, const ctr_between *files, const ctr_parts *part)
+void ctr_marks_end_parts(ctr_file *file, const ctr_identity *source)
 {
-    write_number(file, files, KEEPS_MARK, -part->end);
-    write_number(file, files, KEEPS_PLACE, part->from);
+    ctr_run run = ctr_file_run(file);
+    ctr_run_with(&run, CTR_SQL_MARKS_END_PARTS, ":id d", source->id);
+}
+
+void ctr_marks_write_part(ctr_file *file, const ctr_table_pair *pair, const ctr_progress *progress)
+{
+    write_number(file, pair, KEEPS_MARK, -progress->end);
+    write_number(file, pair, KEEPS_PLACE, progress->from);
 }
 
 /* ---- the feed -------------------------------------------------------------------------------- */

@@ -267,10 +267,11 @@ typedef struct ctr_report {
 
 /* How far a table of a source was read in parts: below the row id `from`. What is there since
  * `end`, its end when the first part was read, is read again once all are. */
-typedef struct ctr_parts {
-    int64_t end; /* 0: it is not read in parts */
+typedef struct ctr_progress {
+    int64_t end; /* 0: it is not read in parts, or has to be read anew */
     int64_t from;
-} ctr_parts;
+    bool was_begun;
+} ctr_progress;
 
 /* A merge into a table. If it is a tracked one, the merge stays open until all tables are merged,
  * for then its rows are shown. */
@@ -299,12 +300,13 @@ typedef struct ctr_pull {
     bool checked;       /* the target's identity, in this transaction */
     bool durable;       /* the source has been synced */
     bool marked;        /* the first mark for a table was written */
-    bool asked, raised; /* for a larger cache of the target; it was raised */
+    bool asked;         /* for a larger cache of the target */
     bool in_empty;      /* the target was empty before the pull */
     bool deletions;     /* rows of replicated tables that have ended are deleted now */
     bool passed;        /* some table was passed over */
     int64_t began;      /* milliseconds */
     bool in_parts;      /* the target had nothing when the first part was read */
+    bool were_parts;    /* counter_peers says how far tables were read */
     ctr_pull_merge *first,
         **last; /* owned: those of tracked tables, in order; where the next goes */
 } ctr_pull;
@@ -474,7 +476,7 @@ typedef struct ctr_change {
     size_t key_size;
     const uint8_t *bytes; /* unchecked */
     size_t size;
-    ctr_change_view told; /* what they say: set by ctr_apply_change; checked, but an answer */
+    ctr_change_view told; /* what `bytes` say: set by ctr_apply_change; checked, except an answer */
     const char *key_text; /* the key columns at the source; NULL: not given */
     ctr_fed fed;          /* what brought it; upto 0: unknown */
     sqlite3_value *scope; /* a row outside of it is passed over (merge/feed.c); NULL: none is */
@@ -549,8 +551,8 @@ char *ctr_marks_name(const ctr_marks_source *source);
 /* Reads a name; source->scope is the part of the text that spells the scope. */
 bool ctr_marks_source_of(const char *name, size_t size, ctr_marks_source *source);
 
-/* Returns what tells of a change that its source brought it, up to a number; one of a scope brings
- * none. */
+/* Returns the origin of a change that came with this source; `upto` becomes 0 if that has a
+ * scope. */
 ctr_fed ctr_marks_fed(const ctr_marks_source *source, int64_t upto);
 
 /* Returns the mark of a feed in main, the least over all tables; 0 if there is none. A mark of
@@ -664,24 +666,28 @@ int ctr_source_look(const ctr_source *source, const char *table, ctr_newest *new
 
 /* ==== marks.c ================================================================================= */
 
-/* A table of a source, and ours. */
-typedef struct ctr_between {
+/* A table of a source, and ours that it is merged into. */
+typedef struct ctr_table_pair {
     const ctr_identity *source;
     const ctr_catalog_entry *theirs, *mine;
-} ctr_between;
+} ctr_table_pair;
 
-/* Returns the mark; 0 if there is none, or if the source has not reached it. Then `part` tells how
- * far the table was read in parts. */
-int64_t ctr_marks_read(ctr_file *file, const ctr_between *files, ctr_parts *part);
+/* Returns the mark; 0 if there is none, or if the source has not reached it. Sets how far the table
+ * was read in parts; all zero if it was not. */
+int64_t ctr_marks_read(ctr_file *file, const ctr_table_pair *pair, ctr_progress *progress);
 
 /* Creates the table of marks, if need be, before the first mark of a source, and removes the marks
  * of tables that no longer exist. */
 void ctr_marks_begin(ctr_file *file, const ctr_identity *source);
 
-/* Write the mark after reading the table, in the last of its parts if there were any, and before
- * that how far it was read. */
-void ctr_marks_write(ctr_file *file, const ctr_between *files, const ctr_parts *part);
-void ctr_marks_write_part(ctr_file *file, const ctr_between *files, const ctr_parts *part);
+/* Writes the mark when the table, or the last part of it, was read. */
+void ctr_marks_write(ctr_file *file, const ctr_table_pair *pair, const ctr_progress *progress);
+
+/* Writes how far it was read, after any other part. */
+void ctr_marks_write_part(ctr_file *file, const ctr_table_pair *pair, const ctr_progress *progress);
+
+/* Forgets how far tables of a source were read in parts, when all are read. */
+void ctr_marks_end_parts(ctr_file *file, const ctr_identity *source);
 
 /* ==== merge.c ================================================================================= */
 
@@ -860,15 +866,16 @@ void ctr_feed_close(ctr_feed *feed);
 
 /* Changes on their way in, one after the other, in a transaction that the connection has joined:
  *
- *     ctr_apply apply = {.conn = conn, .many = true};
+ *     ctr_apply apply = {.conn = conn, .at_once = true};
  *     ctr_apply_change(&apply, &change);      for each, until one fails
  *     ctr_apply_release(&apply);              in the transaction
- *     ctr_apply_keep(&apply);                 or _forget: after the end of it
+ *     ctr_apply_keep(&apply);                 or _forget: when the statement has ended
  */
 typedef struct ctr_apply {
     ctr_conn *conn;
     ctr_conflicts conflicts;
-    bool many;        /* it is released before the next statement of the application */
+    bool at_once;     /* set by the owner: no statement of the application runs before it is
+                         released, so strays may be kept */
     bool open;        /* `merge` has a table */
     bool busy, ended; /* a change is being merged; the transaction ended meanwhile */
     ctr_merge merge;
@@ -883,8 +890,9 @@ typedef struct ctr_apply {
     ctr_brought_list brought; /* owned: by changes that are not committed yet */
 } ctr_apply;
 
-/* Merges one change. If a statement runs out of memory, SQLite may roll the transaction back
- * meanwhile, and its end be told before this returns. */
+/* Merges one change, and sets change->told. If a statement runs out of memory, SQLite may roll the
+ * transaction back before this returns; then the table is closed, and what was brought is
+ * forgotten. */
 int ctr_apply_change(ctr_apply *apply, ctr_change *change);
 
 /* Closes the open table. */

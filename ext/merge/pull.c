@@ -85,8 +85,8 @@ typedef struct merge_job {
     const ctr_catalog_entry *theirs; /* at the source */
     ctr_newest newest;               /* of that table */
     int64_t mark;                    /* the first number to read; 0: the whole table is read */
-    ctr_parts part;                  /* then how far it was read before */
-    bool parts;                      /* the rest may be left to the next part */
+    ctr_progress progress;           /* then how far it was read before */
+    bool may_stop;                   /* the rest may be left to the next part */
     ctr_shape shape;                 /* of that table */
     ctr_pull_merge *merge;           /* owned, unless it is kept for later */
     ctr_merge *to;                   /* the merge into our table */
@@ -263,7 +263,7 @@ static void merge_in_order(merge_job *job)
 static bool is_read_in_parts(const merge_job *job)
 {
     if (!(job->pull->how & CTR_PULL_PART) || job->mark > 0 ||
-        (job->part.end == 0 && !(job->report->created && job->pull->in_parts)))
+        (job->progress.end == 0 && !(job->report->created && job->pull->in_parts)))
         return false;
     const ctr_tracked *tracked = job->to->tracked ? job->to->showing.tracked : NULL;
     const ctr_foreign_keys *keys = tracked ? ctr_foreign_keys_of(job->pull->file) : NULL;
@@ -274,20 +274,20 @@ static bool is_read_in_parts(const merge_job *job)
     return true;
 }
 
-/* Returns whether the row at hand is left to the next part. */
-static bool is_for_next_part(merge_job *job)
+/* Ends the part, and returns true, if its time is over. */
+static bool end_part(merge_job *job)
 {
     enum { AT_ONCE = 16 };
-    if (!job->parts || job->report->read % AT_ONCE != 0) return false;
+    if (!job->may_stop || job->report->read % AT_ONCE != 0) return false;
     job->pull->report->more = ctr_os_now() - job->pull->began >= CTR_PULL_MILLISECONDS;
     return job->pull->report->more;
 }
 
 static void open_walk(merge_job *job)
 {
-    bool goes_on = job->parts && job->part.end > 0;
+    bool goes_on = job->may_stop && job->progress.end > 0;
     if (goes_on)
-        ctr_stream_walk_open(&job->walk, &job->from, CTR_WALK_FROM, job->part.from);
+        ctr_stream_walk_open(&job->walk, &job->from, CTR_WALK_FROM, job->progress.from);
     else
         ctr_stream_walk_open(&job->walk, &job->from, job->mark > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL,
                              job->mark);
@@ -298,31 +298,30 @@ static void open_walk(merge_job *job)
 static void pull_rows_merge(merge_job *job)
 {
     ctr_conn *conn = job->pull->file->conn;
-    enum { MANY = 1000 }; /* changed rows; after these the cache is raised */
     ctr_pull *pull = job->pull;
     if (ctr_rc(conn) != SQLITE_OK) return; /* the rows may not be open */
     job->empty = job->mark == 0 && ctr_row_is_none_stored(&job->to->row);
-    job->parts = is_read_in_parts(job);
+    job->may_stop = is_read_in_parts(job);
     open_walk(job);
     job->updates = !job->empty && !job->to->shape.replicated &&
                    ctr_update_open(&job->update, &job->to->row, merge_found, job);
     job->last = INT64_MIN;
     next_row(job);
     while (job->more && ctr_rc(conn) == SQLITE_OK) {
-        if (job->report->changed >= MANY && !pull->asked) {
-            pull->asked = true;
-            if (ctr_session_raise_cache(pull->file)) pull->raised = true;
-        }
-        if (job->updates && job->mark == 0 && !job->parts) merge_in_order(job);
+        if (job->report->changed >= CTR_SESSION_MANY && !pull->asked)
+            ctr_session_raise_cache(pull->file);
+        pull->asked = pull->asked || job->report->changed >= CTR_SESSION_MANY;
+        if (job->updates && job->mark == 0 && !job->may_stop) merge_in_order(job);
         if (!job->more || ctr_rc(conn) != SQLITE_OK) break;
         merge_row(job);
         next_row(job);
-        if (job->more && is_for_next_part(job)) break;
+        if (job->more && end_part(job)) break;
     }
-    if (pull->report->more && job->more) {
-        job->report->read--;
-        job->part = (ctr_parts){.end = job->part.end > 0 ? job->part.end : pull->giver->next,
-                                .from = sqlite3_column_int64(job->walk.row, CTR_WALK_ID)};
+    if (pull->report->more) {
+        job->report->read--; /* the row at hand, which is not merged */
+        job->progress =
+            (ctr_progress){.end = job->progress.end > 0 ? job->progress.end : pull->giver->next,
+                           .from = sqlite3_column_int64(job->walk.row, CTR_WALK_ID)};
     }
     ctr_update_close(&job->update);
     ctr_stream_walk_close(&job->walk);
@@ -634,13 +633,13 @@ static int64_t merge_generations(ctr_file *file, const char *table, const ctr_sh
 static void write_mark(merge_job *job)
 {
     ctr_pull *pull = job->pull;
-    const ctr_between files = {pull->giver, job->theirs, &job->to->entry};
+    const ctr_table_pair pair = {pull->giver, job->theirs, &job->to->entry};
     if (job->mark == 0 && !pull->marked) ctr_marks_begin(pull->file, pull->giver);
     pull->marked = pull->marked || job->mark == 0;
     if (pull->report->more)
-        ctr_marks_write_part(pull->file, &files, &job->part);
+        ctr_marks_write_part(pull->file, &pair, &job->progress);
     else
-        ctr_marks_write(pull->file, &files, &job->part);
+        ctr_marks_write(pull->file, &pair, &job->progress);
 }
 
 /* Merges the changes of the source. Creates our table if it is missing. */
@@ -795,8 +794,11 @@ static void pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs)
     const ctr_catalog_entry *mine = ctr_catalog_find(&pull->here, theirs->birth);
     bool is_there = mine != NULL;
     bool is_plain = is_there && ctr_stored_shares(pull->mine);
-    if (is_plain && !(pull->how & CTR_PULL_WHOLE)) /* else ctr_stored_read refuses it later */
-        job.mark = ctr_marks_read(pull->file, &(ctr_between){pull->giver, theirs, mine}, &job.part);
+    if (is_plain) /* else ctr_stored_read refuses it later */
+        job.mark =
+            ctr_marks_read(pull->file, &(ctr_table_pair){pull->giver, theirs, mine}, &job.progress);
+    if (pull->how & CTR_PULL_WHOLE) job.mark = job.progress.end = 0;
+    pull->were_parts = pull->were_parts || job.progress.was_begun;
     const char *taker = is_there ? mine->name : theirs->birth;
     name_in_report(&job, taker);
     check_stored(&job);
@@ -1049,10 +1051,10 @@ void ctr_pull_show_apart(ctr_file *file)
 }
 
 /* Looks for the table of the source, which may be missing. */
-static ctr_between between(const ctr_pull *pull, const ctr_catalog_entry *mine)
+static ctr_table_pair between(const ctr_pull *pull, const ctr_catalog_entry *mine)
 {
     const ctr_catalog *catalog = &pull->source->catalog;
-    return (ctr_between){pull->giver, ctr_catalog_find(catalog, mine->birth), mine};
+    return (ctr_table_pair){pull->giver, ctr_catalog_find(catalog, mine->birth), mine};
 }
 
 static bool has_rows(ctr_file *file, const char *table)
@@ -1065,31 +1067,31 @@ static bool has_rows(ctr_file *file, const char *table)
  * end. Where there are rows, others would see a sale without its lines. */
 static void begin_parts(ctr_pull *pull)
 {
-    ctr_parts parts;
+    ctr_progress parts;
     ctr_file *file = pull->file;
     const ctr_catalog *here = &pull->here;
     bool is_empty = true;
     for (int i = 0; i < here->n && ctr_rc(file->conn) == SQLITE_OK; i++) {
-        const ctr_between files = between(pull, &here->entries[i]);
-        bool known = files.theirs && ctr_marks_read(file, &files, &parts) > 0;
-        pull->in_parts = pull->in_parts || (files.theirs && parts.end > 0);
-        is_empty = is_empty && !known && !has_rows(file, files.mine->name);
+        const ctr_table_pair pair = between(pull, &here->entries[i]);
+        bool known = pair.theirs && ctr_marks_read(file, &pair, &parts) > 0;
+        pull->in_parts = pull->in_parts || (pair.theirs && parts.end > 0);
+        is_empty = is_empty && !known && !has_rows(file, pair.mine->name);
     }
     if (pull->in_parts || !is_empty) return;
     pull->in_parts = true;
-    parts = (ctr_parts){.end = pull->giver->next, .from = INT64_MIN};
+    parts = (ctr_progress){.end = pull->giver->next, .from = INT64_MIN};
     for (int i = 0; i < here->n && ctr_rc(file->conn) == SQLITE_OK; i++) {
-        const ctr_between files = between(pull, &here->entries[i]);
-        if (!files.theirs) continue;
-        pull_table_join(pull, files.mine->name);
+        const ctr_table_pair pair = between(pull, &here->entries[i]);
+        if (!pair.theirs) continue;
+        pull_table_join(pull, pair.mine->name); /* which checks the identity before we write */
         if (!pull->marked) ctr_marks_begin(file, pull->giver);
         pull->marked = true;
-        ctr_marks_write_part(file, &files, &parts);
+        ctr_marks_write_part(file, &pair, &parts);
     }
 }
 
-/* Of parents before their children, because each table that is read in parts is shown before the
- * next one is read; first those that are not here yet. */
+/* First the tables that are not here yet; then the others, parents before their children, because
+ * each part shows its rows before the next one is read. */
 static void merge_tables_in_parts(ctr_pull *pull)
 {
     const ctr_catalog *catalog = &pull->source->catalog;
@@ -1127,7 +1129,6 @@ void ctr_pull_all(ctr_pull *pull)
         ctr_identity_offer_fork(file->conn, file->schema);
         ctr_problem_where(conn, "the taking file");
     }
-    pull->raised = file->raised;
     pull->in_empty = pull->mine && pull->mine->n == 0;
     pull->began = ctr_os_now();
     if (pull->how & CTR_PULL_PART)
@@ -1137,8 +1138,9 @@ void ctr_pull_all(ctr_pull *pull)
     show_merged(pull);
     if (ctr_rc(conn) == SQLITE_OK && catalog->n > 0 && !pull->report->more)
         meet(pull, &catalog->entries[0]);
+    if (pull->were_parts && !pull->report->more) ctr_marks_end_parts(file, pull->giver);
     ctr_conflicts_change_identity(&pull->conflicts, file);
-    if (pull->raised) file->raised = !ctr_session_lower_cache(file);
+    ctr_session_lower_cache(file);
     sqlite3_free(pull->order);
     ctr_catalog_close(&pull->here);
 }

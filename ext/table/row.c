@@ -1305,6 +1305,7 @@ static bool insert_cells(ctr_row *row, ctr_tab_sql which, sqlite3_value **keys)
     row->rowid = sqlite3_last_insert_rowid(row->conn->db);
     note_change(row, row->origin, CTR_PART_WHOLE);
     note_own_part(row);
+    /* The triggers that show the row at once look for it in the cache. */
     if (row->shows && row->tab->known) pack_key(row, keys);
     if (!row->whole || row->shows) know_new_row(row);
     return true;

@@ -446,9 +446,10 @@ typedef struct ctr_row {
     ctr_tab *sql;           /* whose statements are used: see ctr_row_reorder */
     bool whole;             /* set by the owner: finds whole cells, else only states */
     bool arrives;           /* set by the owner: new rows are to be shown in the tracked table */
-    bool shows;         /* set by the owner: they are shown at once, and triggers look for them */
-    ctr_origin origin;  /* set by the owner: of what is written; at first CTR_MADE_HERE */
-    const ctr_fed *fed; /* set by the owner: by what it came with a feed; NULL: unknown */
+    bool shows;             /* set by the owner: new rows are shown in the same statement, whose
+                               triggers look for them in the cache */
+    ctr_origin origin;      /* set by the owner: of what is written; at first CTR_MADE_HERE */
+    const ctr_fed *fed;     /* set by the owner: by what it came with a feed; NULL: unknown */
 
     /* The row found last. */
     bool found;

@@ -653,15 +653,15 @@ const char *ctr_blockers_explain(ctr_showing *showing, ctr_row *row, sqlite3_val
 
 /* ==== later.c ================================================================================= */
 
-/* Add notes the row at hand, which was merged; `giver` is its id among the cells of the source.
- * Show shows all rows that were noted. Those of a replicated table that have ended are deleted, or
- * listed, in a second call. */
 typedef enum ctr_later_what {
     CTR_LATER_ROWS,
     CTR_LATER_DELETIONS,
-    CTR_LATER_LIST_DELETIONS
+    CTR_LATER_LIST_DELETIONS /* lists them as apart, for a later part of the pull */
 } ctr_later_what;
 
+/* Add notes the row at hand, which was merged; `giver` is its id among the cells of the source.
+ * Show shows all rows that were noted; those of a replicated table that have ended it deletes, or
+ * lists, in a second call. */
 void ctr_later_add(ctr_later *later, const ctr_showing *showing, const ctr_row *row, int64_t giver);
 void ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_row *row, ctr_later_what what);
 void ctr_later_close(ctr_later *later);

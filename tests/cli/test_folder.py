@@ -162,7 +162,8 @@ def test_a_damaged_file_that_promises_more_keeps_no_other_one_from_being_taken_b
     status, out, error = run("sync", "a.db", "shared")
     assert status == 1 and [row[0] for row in table(out)] == ["took"] and more.stat().st_size == 40
     assert error == f"sqlite-counter: a.db: {more}: it is cut short or damaged: nothing of it was taken; it is in the directory of this " \
-        "file, which does not know what stands in it: nothing is given until it is whole or, if nothing is to bring it any more, deleted\n"
+        "file, and may have changes that this file has lost: nothing is given until it can be read or, if nothing is to bring it any " \
+        "more, is deleted\n"
     more.unlink()
     assert [row[0] for row in table(ok("sync", "a.db", "shared"))] == ["gave"]
     ok("sync", "b.db", "shared")

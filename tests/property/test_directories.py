@@ -241,7 +241,7 @@ def test_a_machine_that_was_set_back_and_counts_learns_it_from_its_own_directory
     for path, whole in own.items():
         path.write_bytes(whole[:len(whole) // 2])
     if own:
-        assert "nothing is given until it is whole" in refused(a, CALLS[0])
+        assert "nothing is given until it can be read" in refused(a, CALLS[0])
     for path, whole in own.items():
         path.write_bytes(whole)
     for db in 2 * [a, b]:

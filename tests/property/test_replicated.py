@@ -95,6 +95,8 @@ def read_journal(db):
                 stamps.update({(row, word // 2 * 60 + bit): own for bit in range(60) if mask >> bit & 1})
             elif code == 5:
                 stamps = {key: n for key, n in stamps.items() if key[0] != row}
+            elif code == 6:  # by what the entries behind it came
+                at = varint(data, varint(data, at + 16)[1])[1]
             elif code >= 16 and code % 8 < 2:
                 for _ in range(1 + code % 8):
                     at = varint(data, at)[1]
