@@ -213,3 +213,20 @@ def test_output_that_cannot_be_written_is_told(place):
 
 def test_an_error_is_one_line_whatever_is_in_a_name(place):
     fails(r"a\?b\?\?\[K: there is no such file", "status", "a\nb\r\x1b[K")
+
+
+def test_a_first_sync_in_parts_tells_the_sums_of_each_table(place):
+    tables = ["CREATE TABLE p(k TEXT PRIMARY KEY NOT NULL, n INTEGER NOT NULL DEFAULT 0)", "SELECT counter_replicate('p', 'n')",
+              "CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER)"]
+    make("large.db", *tables)
+    shutil.copy("large.db", "empty.db")
+    numbers = "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 60000) INSERT INTO"
+    make("large.db", f"{numbers} p SELECT 'key ' || i, i FROM c", f"{numbers} v(k, n) SELECT 'key ' || i, i FROM c WHERE i <= 20000")
+    begun = time.monotonic()
+    told = table(ok("sync", "empty.db", "large.db"))
+    assert time.monotonic() - begun > 0.1, "it took no parts: there is no pause"
+    assert [row[:6] for row in told if row[1:3] == ["large.db", "empty.db"]] == [
+        ["p", "large.db", "empty.db", "60000", "60000", "0"], ["v", "large.db", "empty.db", "20000", "20000", "0"]]
+    for name in "empty.db", "large.db":
+        assert rows(name, "SELECT (SELECT sum(n) FROM p), (SELECT sum(n) FROM v)") == [(1800030000, 200010000)]
+    assert [row[3:6] for row in table(ok("sync", "empty.db", "large.db"))] == [["0", "0", "0"]] * 4
