@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from conftest import SEED
+from conftest import EXAMPLES, SEED
 from files import connect
 
 PART = "SELECT rows_read, rows_changed, note, more FROM counter_pull('giver.db', 'part')"
@@ -98,11 +98,11 @@ def digests(db):
     return [db.execute("SELECT counter_table_digest(?)", (name,)).fetchone()[0] for name in NAMES]
 
 
-@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("number", range(max(2, EXAMPLES // 25)))
 def test_parts_end_as_one_pull_does_whatever_the_giver_writes_meanwhile(place, number):
     draw = random.Random(f"{SEED} parts of a pull {number}")
     giver, taker = opened("giver.db"), opened("taker.db")
-    fill(giver, draw, 30000)
+    fill(giver, draw, 20000)
     parts, read = 0, 0
     while True:
         taker.execute("BEGIN IMMEDIATE")
@@ -142,7 +142,7 @@ def test_a_file_that_has_rows_or_a_mark_takes_all_at_once(place, has):
     else:
         giver.execute("INSERT INTO hits VALUES ('/', 1)")
         taker.execute("SELECT * FROM counter_pull('giver.db')").fetchall()
-    fill(giver, random.Random(SEED), 30000)
+    fill(giver, random.Random(SEED), 20000)
     assert {more for *_, more in taker.execute(PART)} == {0}
     assert content(taker)["orders"] == content(giver)["orders"]
 
@@ -199,7 +199,7 @@ def test_a_part_stays_one_where_another_file_has_brought_the_rows(place):
 @pytest.mark.parametrize("how", [None, "full"])
 def test_a_pull_between_two_parts_takes_all(place, how):
     giver, taker = opened("giver.db"), opened("taker.db")
-    fill(giver, random.Random(SEED), 30000)
+    fill(giver, random.Random(SEED), 20000)
     assert {more for *_, more in taker.execute(PART)} == {1}
     taker.execute("SELECT * FROM counter_pull('giver.db', ?)", (how,)).fetchall()
     assert content(taker) == content(giver)
@@ -210,7 +210,7 @@ def test_a_pull_between_two_parts_takes_all(place, how):
 
 def test_an_older_giver_is_read_at_once_and_in_full(place):
     giver, taker = opened("giver.db"), opened("taker.db")
-    fill(giver, random.Random(SEED), 30000)
+    fill(giver, random.Random(SEED), 20000)
     giver.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     giver.close()
     shutil.copy("giver.db", "older.db")
@@ -234,7 +234,7 @@ def test_an_older_giver_is_read_at_once_and_in_full(place):
 
 def test_others_write_between_parts_and_lose_nothing(place):
     giver, taker = opened("giver.db"), opened("taker.db")
-    fill(giver, random.Random(SEED), 30000)
+    fill(giver, random.Random(SEED), 20000)
     written, done = [], threading.Event()
     taker.execute(PART).fetchall()
 
