@@ -434,9 +434,9 @@ class Run:
         counted, ordinary = (self.answer(statement, side) for side in "cp")
         same = counted == ordinary if counted[0] == "rows" else counted[0] == ordinary[0]
         overflow = counted[0] == "error" and "integer overflow" in counted[1] and ordinary[0] == "constraint"
-        # SQLite 3.40 looks for an RTRIM key by OR in an index, and takes the table for damaged, which it is not.
-        fault = ordinary == ("error", "database disk image is malformed") and "RTRIM" in str(self.types)
-        assert same or overflow or fault, self.told("another answer", counted, ordinary)
+        if ordinary == ("error", "database disk image is malformed") and "RTRIM" in self.types:
+            pytest.skip("SQLite 3.40 looks for RTRIM keys by OR in an index, and takes the table for damaged, which it is not")
+        assert same or overflow, self.told("another answer", counted, ordinary)
         assert self.db.in_transaction == begun, self.told("the transaction", counted, ordinary)
         if self.chance.random() < self.looks:
             self.check()
