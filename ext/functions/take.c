@@ -106,7 +106,8 @@ static void take_one_change(ctr_taker *to, const ctr_fed *fed, ctr_span object)
     size_t size = member_bytes(to, "change", members[CHANGE]);
     ctr_member_number(conn, "seq", members[SEQ], 0); /* only checked */
     count_came(to);
-    if (to->came == CTR_SESSION_MANY) ctr_session_raise_cache(ctr_file_of(conn, "main"));
+    ctr_file *file = to->came == CTR_SESSION_MANY ? ctr_file_of(conn, "main") : NULL;
+    if (file) ctr_session_raise_cache(file);
     change.key = to->bytes.bytes;
     ctr_span rest = {(const char *)change.key + change.key_size, size};
     if (ctr_rc(conn) != SQLITE_OK) return;
@@ -177,18 +178,25 @@ static bool follows_mark(const ctr_taker *to, const char *source, int64_t since)
     return since == mark_of_source(to->conn, source);
 }
 
-static void take_line(ctr_taker *to, ctr_span line)
+/* A line, before its changes are taken. */
+typedef struct line_head {
+    const char *source;     /* in the arena */
+    ctr_marks_source named; /* what that says */
+    int64_t since, upto;
+    ctr_span changes;
+} line_head;
+
+/* Returns false, after an error, if the line is none. */
+static bool read_head(const ctr_taker *to, ctr_span line, line_head *head)
 {
     enum { FORMAT, SOURCE, SINCE, UPTO, CHANGES, N };
     static const char *const KNOWN[] = {"format", "source", "since", "upto", "changes", NULL};
-    size_t at = 0;
-    int64_t n = 0;
     ctr_conn *conn = to->conn;
-    ctr_span whole, members[N], none, change;
+    ctr_span whole, members[N];
     const char *wrong = ctr_json_check(line.text, line.size, &whole);
     if (wrong || ctr_json_type_of(whole) != CTR_JSON_OBJECT) {
         ctr_problem_set(conn, SQLITE_ERROR, "it %s", wrong ? wrong : "must be an object of JSON");
-        return;
+        return false;
     }
     ctr_members_find(conn, whole, KNOWN, members);
     int64_t format = ctr_member_number(conn, "format", members[FORMAT], 1);
@@ -197,27 +205,35 @@ static void take_line(ctr_taker *to, ctr_span line)
                         "it has the format %lld, and this version reads %d: install a newer "
                         "sqlite-counter",
                         (long long)format, CTR_LINES_FORMAT);
-    const char *source = ctr_member_text(conn, "source", members[SOURCE]);
-    int64_t since = ctr_member_number(conn, "since", members[SINCE], 0);
-    int64_t upto = ctr_member_number(conn, "upto", members[UPTO], since);
-    const ctr_span changes = members[CHANGES];
+    const char *source = head->source = ctr_member_text(conn, "source", members[SOURCE]);
+    head->since = ctr_member_number(conn, "since", members[SINCE], 0);
+    head->upto = ctr_member_number(conn, "upto", members[UPTO], head->since);
+    const ctr_span changes = head->changes = members[CHANGES];
     if (ctr_rc(conn) == SQLITE_OK && (!changes.text || ctr_json_type_of(changes) != CTR_JSON_ARRAY))
         ctr_problem_set(conn, SQLITE_ERROR, "the member changes must be an array");
-    ctr_marks_source named;
-    bool is_named =
-        ctr_rc(conn) == SQLITE_OK && ctr_marks_source_of(source, strlen(source), &named);
-    if (ctr_rc(conn) == SQLITE_OK && !is_named)
+    if (ctr_rc(conn) == SQLITE_OK && !ctr_marks_source_of(source, strlen(source), &head->named))
         ctr_problem_set(conn, SQLITE_ERROR, "the source %Q is not the name of a file", source);
     if (ctr_rc(conn) == SQLITE_OK && to->only && strcmp(to->only, source) != 0)
         ctr_problem_set(conn, SQLITE_ERROR, "it has changes of %Q, not of %Q", source, to->only);
+    return ctr_rc(conn) == SQLITE_OK;
+}
+
+static void take_line(ctr_taker *to, ctr_span line)
+{
+    size_t at = 0;
+    int64_t n = 0;
+    line_head head;
+    ctr_conn *conn = to->conn;
+    ctr_span none, change;
+    if (!read_head(to, line, &head)) return;
+    const char *source = head.source;
     if (to->sender) ctr_sender_names(to->sender, source);
     const int64_t refused = conn->stats.refused;
     bool foreign =
         ctr_rc(conn) == SQLITE_OK && to->sender && ctr_sender_is_foreign_source(to->sender, source);
-    bool follows = ctr_rc(conn) == SQLITE_OK && follows_mark(to, source, since);
-    const ctr_fed fed =
-        is_named ? ctr_marks_fed(&named, foreign || !follows ? 0 : upto) : (ctr_fed){0};
-    while (ctr_rc(conn) == SQLITE_OK && ctr_json_next(changes, &at, &none, &change)) {
+    bool follows = ctr_rc(conn) == SQLITE_OK && follows_mark(to, source, head.since);
+    const ctr_fed fed = ctr_marks_fed(&head.named, foreign || !follows ? 0 : head.upto);
+    while (ctr_rc(conn) == SQLITE_OK && ctr_json_next(head.changes, &at, &none, &change)) {
         ctr_text *mark = ctr_text_mark(conn);
         n++;
         take_one_change(to, &fed, change);
@@ -226,8 +242,8 @@ static void take_line(ctr_taker *to, ctr_span line)
     }
     if (ctr_rc(conn) != SQLITE_OK) return;
     const struct ctr_taken came = {.name = (char *)source,
-                                   .since = since,
-                                   .upto = upto,
+                                   .since = head.since,
+                                   .upto = head.upto,
                                    .held = is_held(to, source, refused),
                                    .follows = follows};
     note_way(to, &came);

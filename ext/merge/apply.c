@@ -492,13 +492,13 @@ int ctr_apply_change(ctr_apply *apply, ctr_change *change)
  *     since      INTEGER, 0 or more: rows with this sequence number or a higher one
  *     bucket     TEXT such as '3/64', from counter_digests: only rows of this part
  *     upto       hidden: the number up to which everything was read, for counter_seen(); NULL
- *                with a bucket. The INSERTs of counter_take have that of the line
+ *                with a bucket. An INSERT may have it: up to where its source is told then
  *     own        hidden: WHERE own = 1 gives, for an upload, only changes that others cannot have
  *                from somebody else (merge/merge.h)
  *     scope      hidden: WHERE scope = '["store 7"]' gives only rows whose leading key columns have
  *                these values (merge/merge.h); an INSERT with it passes over other rows
- *     device     hidden: the INSERTs of counter_receive have it, the name of a device whose token
- *                the change came with: the shards of the own ids of main are left out
+ *     device     hidden: an INSERT with it, the name of a device whose token the change came with,
+ *                leaves out the shards of the own ids of main, as counter_receive does
  *                (merge/merge.h)
  *     partial    hidden: counter_lines has it: of a row only the parts that have changed since
  *                (merge/merge.h); without it rows are whole
