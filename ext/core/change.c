@@ -5,6 +5,9 @@
 
 enum { TAG_OF_ROW = 1 };
 
+/* Added to the kind of the stamp of a regular column whose value is too large to be told. */
+enum { IS_TOO_LARGE = 4 };
+
 static uint8_t *put_sized(uint8_t *out, const uint8_t *bytes, size_t size)
 {
     out = ctr_varint_put(out, size);
@@ -81,8 +84,9 @@ uint8_t *ctr_change_put_column(uint8_t *out, const ctr_told_column *column)
     out = put_told_name(out, column);
     if (column->kind->stored) return put_sized(out, column->state, column->size);
     uint8_t stamp[CTR_CHANGE_HEADER_MAX], *end = stamp;
-    *end++ = (uint8_t)column->stamp.kind;
+    *end++ = (uint8_t)(column->stamp.kind + (column->too_large > 0 ? IS_TOO_LARGE : 0));
     if (column->stamp.kind == CTR_STAMP_OWN) end = put_told_stamp(end, &column->stamp.own);
+    if (column->too_large > 0) end = ctr_varint_put(end, column->too_large);
     out = ctr_varint_put(out, (uint64_t)(end - stamp) + column->size);
     memcpy(out, stamp, (size_t)(end - stamp));
     out += end - stamp;
@@ -147,22 +151,26 @@ static ctr_status take_told_name(ctr_change_view *change, const uint8_t **at,
     return column->kind ? CTR_OK : CTR_NEWER_FORMAT;
 }
 
-/* Of a regular column: its stamp, then its value, unless it has none. */
+/* Of a regular column: its stamp, then its value, unless it has none; or the size of the value. */
 static ctr_status open_regular(ctr_told_column *column)
 {
     const uint8_t *at = column->state, *end = at + column->size;
     if (at == end) return CTR_TRUNCATED;
-    column->stamp = (ctr_column_stamp){.kind = (ctr_stamp_kind)*at++};
-    if (column->stamp.kind > CTR_STAMP_NONE) return CTR_OUT_OF_RANGE;
+    bool is_too_large = *at >= IS_TOO_LARGE;
+    column->stamp.kind = (ctr_stamp_kind)(*at++ - (is_too_large ? IS_TOO_LARGE : 0));
+    if (column->stamp.kind > (is_too_large ? CTR_STAMP_OWN : CTR_STAMP_NONE))
+        return CTR_OUT_OF_RANGE;
     ctr_status status = CTR_OK;
     if (column->stamp.kind == CTR_STAMP_OWN) status = take_told_stamp(&at, end, &column->stamp.own);
     int64_t generation = column->generation, *number = &column->stamp.own.number;
     if (status == CTR_OK && column->stamp.kind == CTR_STAMP_OWN)
         *number = ctr_stamp_number(generation, *number);
     if (status == CTR_OK && generation != ctr_stamp_generation(*number)) return CTR_OUT_OF_RANGE;
+    if (status == CTR_OK && is_too_large)
+        status = take_between(&at, end, 1, INT64_MAX, &column->too_large);
     column->state = at;
     column->size = (size_t)(end - at);
-    if (status != CTR_OK || column->stamp.kind == CTR_STAMP_NONE)
+    if (status != CTR_OK || column->stamp.kind == CTR_STAMP_NONE || is_too_large)
         return status == CTR_OK && column->size > 0 ? CTR_TRAILING : status;
     if (column->size == 0) return CTR_TRUNCATED;
     status = ctr_key_take(&at, end, true);

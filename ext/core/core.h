@@ -278,6 +278,8 @@ typedef struct ctr_told_column {
     ctr_column_stamp stamp; /* of a regular column */
     const uint8_t *state;   /* borrowed, `size` bytes: a cell; the value of a regular column */
     size_t size;
+    uint64_t too_large; /* of a regular column: the value has so many bytes, and is not told; else
+                           0 */
 } ctr_told_column;
 
 /* A checked view of a change. */

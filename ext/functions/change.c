@@ -7,14 +7,16 @@
  *     {"tells":"row","row":{"life":1,"stamp":{"number":7,"id":"..."}},"columns":[
  *       {"name":"stock","kind":"counter","generation":1,
  *        "cell":{"life":1,"value":5,"shards":[{"id":"...","clock":2,"value":5}]}},
- *       {"name":"title","kind":"regular","generation":0,"stamp":{...},"value":"jam"}]}
+ *       {"name":"title","kind":"regular","generation":0,"stamp":{...},"value":"jam"},
+ *       {"name":"photo","kind":"regular","generation":0,"stamp":{...},"too_large":9000000}]}
  *     {"tells":"floors"}
  *     {"tells":"column","name":"stock","kind":"counter","generation":2}
  *     {"tells":"answer","answer":"01..."}                              hexadecimal
  *
  * "row" is missing if the table is not replicated, the stamp of a row if it is deleted. A regular
- * column without a stamp has "stamp":null and no value. Values are as in counter_key_json. What
- * JSON says beyond that is refused; the value of a cell, its sum, is not read. */
+ * column without a stamp has "stamp":null and no value; one whose value is too large to be told
+ * has its size in bytes. Values are as in counter_key_json. What JSON says beyond that is refused;
+ * the value of a cell, its sum, is not read. */
 #include "functions/functions.h"
 
 #include <stdlib.h>
@@ -97,6 +99,10 @@ static void answer_told_column(ctr_answer *answer, const ctr_told_row *row,
         answer_told_value(answer, &value);
         answer_told_stamp(answer, told_stamp(column, row));
         answer_null(answer, 1);
+        if (column->too_large > 0)
+            ctr_answer_integer(answer, (int64_t)column->too_large);
+        else
+            answer_null(answer, 1);
         return;
     }
     ctr_cell_open(&cell, column->state, column->size);
@@ -107,6 +113,7 @@ static void answer_told_column(ctr_answer *answer, const ctr_told_row *row,
         answer_null(answer, 1);
     answer_told_stamp(answer, NULL);
     ctr_answer_blob(answer, column->state, column->size);
+    answer_null(answer, 1);
 }
 
 static void answer_told_row(ctr_answer *answer, ctr_change_view *change)
@@ -120,7 +127,7 @@ static void answer_told_row(ctr_answer *answer, ctr_change_view *change)
         ctr_answer_integer(answer, row->life);
         answer_null(answer, 1);
         answer_told_stamp(answer, row->life % 2 == 1 ? &row->stamp : NULL);
-        answer_null(answer, 1);
+        answer_null(answer, 2);
     }
     while (ctr_change_next(change, &column)) answer_told_column(answer, row, &column);
 }
@@ -138,12 +145,13 @@ static void show_change(ctr_answer *answer, sqlite3_value **args)
         ctr_answer_span(answer, (ctr_span){(const char *)column->name, column->name_size});
         ctr_answer_text(answer, column->kind->called);
         ctr_answer_integer(answer, column->generation);
-        answer_null(answer, 5);
+        answer_null(answer, 6);
     } else {
         answer_null(answer, 1);
         ctr_answer_text(answer, TELLS[change.what]);
         answer_null(answer, 5);
         ctr_answer_blob(answer, column->state, column->size);
+        answer_null(answer, 1);
     }
 }
 
@@ -186,6 +194,8 @@ static void append_column_json(sqlite3_str *out, const ctr_told_row *row,
         append_stamp_json(out, told_stamp(column, row));
         if (column->size > 0) sqlite3_str_appendall(out, ",\"value\":");
         if (column->size > 0) ctr_key_json_append_exactly(out, &value);
+        if (column->too_large > 0)
+            sqlite3_str_appendf(out, ",\"too_large\":%llu", (unsigned long long)column->too_large);
     }
     sqlite3_str_appendchar(out, 1, '}');
 }
@@ -363,19 +373,20 @@ static void make_told_cell(change_maker *maker, ctr_span value, ctr_packed *stat
         make_shards(maker, members[SHARDS], (uint32_t)life, state);
 }
 
-/* Takes the stamp and the value of a regular column. */
+/* Takes the stamp of a regular column, and its value or the size of one that is too large. */
 static void make_told_regular(change_maker *maker, struct made_column *column, ctr_span stamp,
-                              ctr_span value)
+                              ctr_span value, ctr_span size)
 {
     ctr_told_column *told = &column->told;
     bool has_stamp = ctr_json_type_of(stamp) != CTR_JSON_NULL;
     told->stamp.kind = has_stamp ? CTR_STAMP_OWN : CTR_STAMP_NONE;
     if (has_stamp) take_stamp_of(maker, stamp, &told->stamp.own);
     if (ctr_rc(maker->conn) != SQLITE_OK) return;
-    if (has_stamp != (value.text != NULL)) {
+    if (has_stamp != (value.text || size.text) || (value.text && size.text)) {
         ctr_problem_set(maker->conn, SQLITE_ERROR,
-                        has_stamp ? "a regular column with a stamp has a value"
-                                  : "a value needs a stamp");
+                        has_stamp
+                            ? "a regular column with a stamp has a value, or is too large for one"
+                            : "a value needs a stamp");
         return;
     }
     if (!has_stamp) return;
@@ -383,7 +394,9 @@ static void make_told_regular(change_maker *maker, struct made_column *column, c
     if (told->generation == 0 && told->stamp.own.number == maker->row.stamp.number &&
         memcmp(told->stamp.own.id, maker->row.stamp.id, CTR_ID_SIZE) == 0)
         told->stamp = (ctr_column_stamp){.kind = CTR_STAMP_OF_ROW};
-    if (ctr_json_type_of(value) == CTR_JSON_NULL) {
+    if (size.text) {
+        told->too_large = (uint64_t)take_member_integer(maker, "too_large", size, 1, INT64_MAX);
+    } else if (ctr_json_type_of(value) == CTR_JSON_NULL) {
         uint8_t *out = ctr_pack_room(maker->conn, &column->state, 1);
         if (out) *out = CTR_KEY_NOTHING, column->state.size = 1;
     } else if (!ctr_key_json_take(&column->state, maker->conn, value)) {
@@ -400,6 +413,7 @@ enum {
     MEMBER_CELL,
     MEMBER_STAMP,
     MEMBER_VALUE,
+    MEMBER_TOO_LARGE,
     MEMBERS
 };
 
@@ -432,7 +446,7 @@ static void make_told_column(change_maker *maker, ctr_span object)
 {
     ctr_span members[MEMBERS];
     static const char *const KNOWN[] = {"name",  "kind",  "generation", "cell",
-                                        "stamp", "value", NULL};
+                                        "stamp", "value", "too_large",  NULL};
     if (!take_json_members(maker, object, "a column", KNOWN, members)) return;
     struct made_column *columns =
         ctr_array_room(maker->conn, maker->columns, &maker->room, maker->n + 1, sizeof *columns);
@@ -444,15 +458,15 @@ static void make_told_column(change_maker *maker, ctr_span object)
     if (ctr_rc(maker->conn) != SQLITE_OK) return;
     bool counts = column->told.kind->stored != NULL;
     const ctr_span cell = members[MEMBER_CELL], stamp = members[MEMBER_STAMP],
-                   value = members[MEMBER_VALUE];
-    if (counts ? !cell.text || stamp.text || value.text : cell.text || !stamp.text)
+                   value = members[MEMBER_VALUE], size = members[MEMBER_TOO_LARGE];
+    if (counts ? !cell.text || stamp.text || value.text || size.text : cell.text || !stamp.text)
         ctr_problem_set(maker->conn, SQLITE_ERROR,
                         counts ? "a counter has a cell, and no stamp and no value"
                                : "a regular column has a stamp, perhaps null, and no cell");
     else if (counts)
         make_told_cell(maker, cell, &column->state);
     else
-        make_told_regular(maker, column, stamp, value);
+        make_told_regular(maker, column, stamp, value, size);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -620,7 +634,7 @@ int ctr_change_register(sqlite3 *db, ctr_conn *conn)
     static const ctr_answer_kind CHANGE = {
         .name = "counter_change",
         .columns = "column_name TEXT, kind TEXT, generation INTEGER, life INTEGER, value, "
-                   "stamp INTEGER, writer TEXT, cell BLOB",
+                   "stamp INTEGER, writer TEXT, cell BLOB, too_large INTEGER",
         .args = "change HIDDEN",
         .n_needed = 1,
         .usage = "one argument is needed, a change, from counter_changes",

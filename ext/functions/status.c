@@ -213,7 +213,8 @@ static void fn_stats_reset(sqlite3_context *ctx, int argc, sqlite3_value **argv)
  *                  'regular'   of a replicated table: the last write wins
  *                  'broken'    a trigger is missing or changed: call counter_track again
  *                  'waits'     the table refuses a row with this key; the counter waits for one
- *                  'differs'   the table refuses the value, by a constraint or a foreign key
+ *                  'differs'   the table refuses the value, by a constraint or a foreign key; or
+ *                              lines did not carry it, because it is too large
  *     row_key      of a row that waits or differs, ('tea')
  *     shown        the value of the column, if it differs
  *     merged       the value of its counter, NULL: deleted, or its sum exceeds 64 bits; of a
@@ -342,6 +343,29 @@ static void show_refused(const shown_row *row, sqlite3_value **keys)
     ctr_row_values_reset(row->table);
 }
 
+/* Shows the values that lines did not carry. */
+static void show_too_large(const shown_row *row, sqlite3_value **keys)
+{
+    const ctr_tracked *tracked = row->showing->tracked;
+    if (!row->apart.too_large) return;
+    if (!row->table->tab) ctr_row_values_open(row->table, row->row->tab);
+    ctr_row_values_show(row->table, row->row->rowid, keys);
+    for (int i = 0; i < tracked->n_regular && ctr_rc(tracked->conn) == SQLITE_OK; i++) {
+        const ctr_tracked_column *column = ctr_tracked_regular(tracked, i);
+        const ctr_shown none = {.null = true},
+                        shown = {.null = true, .value = row->table->given[column->number]};
+        int64_t size = row->apart.too_large[tracked->shape->n_counters + i].size;
+        if (!column->name || size == 0) continue;
+        show_apart_column(row, column->name, &shown, &none);
+        ctr_answer_text(row->answer,
+                        ctr_text_print(tracked->conn,
+                                       "another file has a value of %lld bytes, and lines carry "
+                                       "%d of a row: a pull brings it",
+                                       (long long)size, CTR_LINE_VALUES_MOST));
+    }
+    ctr_row_values_reset(row->table);
+}
+
 /* Shows a row that has ended in a table that shows no counters: it has no value that differs. */
 static void show_ended(const shown_row *row)
 {
@@ -370,6 +394,7 @@ static void show_apart_row(shown_row *row, int64_t rowid)
         for (int i = 0; i < tracked->shape->n_counters && ctr_rc(conn) == SQLITE_OK; i++)
             show_apart_counter(row, i);
         show_refused(row, keys);
+        show_too_large(row, keys);
         if (ctr_rc(conn) == SQLITE_OK) show_ended(row);
     }
     for (int i = 0; row->row->found && keys && i < tracked->shape->n_keys; i++)
@@ -648,6 +673,20 @@ static void warn_of_foreign_keys(ctr_warnings *list, const ctr_tracked *tracked,
     sqlite3_finalize(row);
 }
 
+/* ---- values that lines did not carry --------------------------------------------------------- */
+
+static void warn_of_too_large(ctr_warnings *list, ctr_tab *tab)
+{
+    ctr_run run = ctr_tab_run(tab);
+    int64_t n = ctr_run_number(&run, CTR_SQL_APART_COUNT_TOO_LARGE);
+    if (n <= 0 || ctr_rc(tab->conn) != SQLITE_OK) return;
+    add_warning(tab->conn, list, "too large",
+                sqlite3_mprintf("%lld value%s larger than lines carry, and did not come: pull from "
+                                "a file that has %s; counter_tracked lists %s",
+                                (long long)n, n == 1 ? " is" : "s are", n == 1 ? "it" : "them",
+                                n == 1 ? "it" : "them"));
+}
+
 void ctr_warnings_of_table(ctr_warnings *list, ctr_file *file, const char *counters,
                            bool foreign_keys)
 {
@@ -658,6 +697,7 @@ void ctr_warnings_of_table(ctr_warnings *list, ctr_file *file, const char *count
     ctr_tracked *tracked = tab && tab->shape.replicated ? ctr_tracked_hold(tab) : NULL;
     if (tracked && ctr_tracked_is_known(tracked)) {
         warn_of_columns(list, tracked, tab);
+        warn_of_too_large(list, tab);
         if (foreign_keys) warn_of_foreign_keys(list, tracked, file);
     }
     ctr_tracked_release(tracked);

@@ -263,6 +263,7 @@ void ctr_row_feed_close_taken(ctr_taken_row *row)
     sqlite3_free(row->map);
     sqlite3_free(row->places);
     sqlite3_free(row->given);
+    sqlite3_free(row->too_large);
     sqlite3_free(row->shown);
     sqlite3_free(row->packed.bytes);
     sqlite3_finalize(row->values);
@@ -320,8 +321,10 @@ static void make_room_for_taken(const ctr_merge *merge, ctr_taken_row *row)
     row->map = sqlite3_malloc64(n * sizeof *row->map);
     row->places = sqlite3_malloc64(n * sizeof *row->places);
     row->given = sqlite3_malloc64(n * sizeof *row->given);
+    row->too_large = sqlite3_malloc64(n * sizeof *row->too_large);
     row->shown = sqlite3_malloc64(m * sizeof *row->shown);
-    if (!row->map || !row->places || !row->given || !row->shown) ctr_problem_nomem(merge->conn);
+    if (!row->map || !row->places || !row->given || !row->too_large || !row->shown)
+        ctr_problem_nomem(merge->conn);
 }
 
 /* Refuses a row that both files had when each began to replicate the table, if its values
@@ -355,6 +358,33 @@ static void give_back(ctr_merge *merge)
     merge->row.also_here = true;
 }
 
+/* Forgets the values that were too large to be told, but for those that would have been taken. */
+static void choose_too_large(ctr_merge *merge, ctr_taken_row *row)
+{
+    const ctr_row_cell *mine = ctr_row_stamps(&merge->row);
+    for (int i = 0; i < row->cell.n && row->any_too_large; i++) {
+        const ctr_stamp *there = ctr_row_cell_stamp(&row->cell, i),
+                        *here = mine ? ctr_row_cell_stamp(mine, i) : NULL;
+        bool is = mine && mine->life == row->cell.life && ctr_row_cell_is_live(mine);
+        if (!is || !there || (here && !ctr_row_cell_beats(there, here))) row->too_large[i] = 0;
+    }
+}
+
+/* Lists them: only a pull brings them. */
+static void list_too_large(ctr_merge *merge, const ctr_taken_row *row)
+{
+    ctr_tab *tab = merge->row.tab;
+    const ctr_registry *registry = row->any_too_large ? ctr_regular_of(tab) : NULL;
+    for (int i = 0; registry && i < row->cell.n && ctr_rc(merge->conn) == SQLITE_OK; i++) {
+        if (row->too_large[i] == 0) continue;
+        const ctr_too_large value = {.life = row->cell.life,
+                                     .stamp = *ctr_row_cell_stamp(&row->cell, i),
+                                     .size = row->too_large[i]};
+        ctr_apart_list_too_large(merge->showing.tracked, tab, merge->row.rowid,
+                                 registry->columns[i].name, &value);
+    }
+}
+
 /* Joins the row cells. Returns whether the row, with its counters, is to be written. */
 static bool join_taken(ctr_merge *merge, ctr_taken_row *row)
 {
@@ -366,6 +396,7 @@ static bool join_taken(ctr_merge *merge, ctr_taken_row *row)
         return false;
     if (merge->row.join.asks) refuse_drift(merge, row);
     if (lost) give_back(merge);
+    choose_too_large(merge, row);
     return ctr_rc(merge->conn) == SQLITE_OK;
 }
 
@@ -373,6 +404,7 @@ void ctr_row_feed_write_taken(ctr_merge *merge, ctr_taken_row *row)
 {
     if (row->shown) choose_values(merge, row);
     ctr_merge_write_values(merge, row->shown);
+    if (merge->shape.replicated) list_too_large(merge, row);
 }
 
 void ctr_row_feed_refuse_regular(const ctr_merge *merge, const ctr_told_column *told)
@@ -390,8 +422,10 @@ static void take_told_columns(ctr_merge *merge, ctr_change_view change, ctr_take
     const ctr_registry *registry = ctr_regular_of(merge->row.tab);
     for (int i = 0; i < row->cell.n; i++) {
         row->map[i] = row->places[i] = -1;
+        row->too_large[i] = 0;
         row->cell.columns[i].kind = CTR_STAMP_NONE;
     }
+    row->any_too_large = false;
     row->packed.size = 0;
     ctr_pack_begin(merge->conn, &row->packed);
     while (registry && ctr_rc(merge->conn) == SQLITE_OK && ctr_change_next(&change, &told)) {
@@ -402,7 +436,9 @@ static void take_told_columns(ctr_merge *merge, ctr_change_view change, ctr_take
             continue;
         }
         row->cell.columns[number] = told.stamp;
-        row->map[number] = number;
+        row->too_large[number] = (int64_t)told.too_large;
+        row->any_too_large = row->any_too_large || told.too_large > 0;
+        row->map[number] = told.too_large > 0 ? -1 : number; /* as if it were not told */
         if (told.size == 0) continue;
         uint8_t *out = ctr_pack_room(merge->conn, &row->packed, told.size);
         if (!out) return;
@@ -578,20 +614,33 @@ static bool tell_counter(ctr_feed *feed, int counter, ctr_told_column *told)
     return true;
 }
 
+/* Leaves out a value that would make the line of the row too large for what carries it; the others
+ * have `values` bytes. */
+static void leave_out_large(const ctr_feed *feed, ctr_told_column *told, size_t *values)
+{
+    ctr_key_value value = {.size = 0};
+    if (told->size > 0) ctr_key_read(told->state, &value);
+    if (feed->query.partial && value.size > CTR_LINE_VALUES_MOST - *values) {
+        told->too_large = value.size;
+        told->size = value.size = 0;
+    }
+    *values += value.size;
+}
+
 /* Appends the columns of a row; returns how many. */
 static uint64_t tell_columns(ctr_feed *feed)
 {
     uint64_t n = 0;
+    size_t values = 0; /* bytes of them */
     ctr_conn *conn = feed->source.conn;
     feed->told.size = 0;
     for (int i = 0; i < feed->n_places && ctr_rc(conn) == SQLITE_OK; i++) {
         const struct ctr_told_place *place = &feed->places[i];
         ctr_told_column told;
         if (place->counter < 0 && !feed->columns) continue;
-        if (place->counter < 0)
-            tell_regular(conn, &feed->row_giver, place->regular, &told);
-        else if (!tell_counter(feed, place->counter, &told))
-            continue;
+        if (place->counter >= 0 && !tell_counter(feed, place->counter, &told)) continue;
+        if (place->counter < 0) tell_regular(conn, &feed->row_giver, place->regular, &told);
+        if (place->counter < 0) leave_out_large(feed, &told, &values);
         append_told(conn, &feed->told, &told);
         n++;
     }

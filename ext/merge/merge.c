@@ -845,6 +845,7 @@ static void show_row(ctr_merge *merge, sqlite3_value **values)
     const ctr_merged_row merged = {.was_live = row->join.was_live,
                                    .is_live = cell && ctr_row_cell_is_live(cell),
                                    .begins = row->join.begins,
+                                   .cell = cell,
                                    .values = values};
     ctr_showing *showing = &merge->showing;
     showing->merged = cell ? &merged : NULL;

@@ -367,8 +367,10 @@ typedef struct ctr_taken_row {
     int *map;              /* owned: each of my columns is that of the same number; -1: not given */
     int *places;           /* owned: for each of my columns its place among the values, or -1 */
     sqlite3_value **given; /* owned: for each of my columns its value, or NULL */
-    ctr_packed packed;     /* owned: the values */
-    sqlite3_stmt *values;  /* owned: a row of the n_values of them */
+    int64_t *too_large;    /* owned: for each of my columns the bytes of a value that is not told */
+    bool any_too_large;
+    ctr_packed packed;    /* owned: the values */
+    sqlite3_stmt *values; /* owned: a row of the n_values of them */
     int n_values;
     sqlite3_value **shown; /* owned: by regular column of the table: those to be shown */
     int room;
@@ -398,6 +400,10 @@ typedef struct ctr_taken_row {
  * number of such a row is that of the oldest change of its parts: a mark that lies between two of
  * them must not leave the older one behind.
  *
+ * Of the values of a row, in the order of their names, a partial feed tells as many as have
+ * CTR_LINE_VALUES_MOST bytes together: what carries lines bounds them. Of each that goes beyond, it
+ * tells that it is too large, and the taker lists it, without its stamp: a pull brings the value.
+ *
  * A source that asks need not be told what it has brought itself. It says which mark main has of
  * it, and if that is so, what came by lines of it up to that mark is left out; if `since` is 0,
  * nothing is. A file that was restored since, or a twin of it, believes in another mark.
@@ -409,6 +415,8 @@ typedef struct ctr_taken_row {
  * disk before the first row. If main is no file, it is read through the connection of the host.
  * Then later rows include counts made since the start, and reading fails while there are
  * uncommitted counts. */
+
+enum { CTR_LINE_VALUES_MOST = 4 << 20 };
 
 /* What is asked for. */
 typedef struct ctr_feed_query {

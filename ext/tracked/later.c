@@ -264,6 +264,7 @@ static void take_lives(cells_reader *cells, const due_row *due)
     if (!cells->showing->tracked->shape->replicated) return;
     cells->showing->merged = &cells->merged;
     cells->merged.is_live = ctr_row_is_live(cells->row);
+    cells->merged.cell = ctr_row_stamps(cells->row);
     cells->merged.was_live = !due || due->was_live;
     cells->merged.begins = due && due->begins;
     for (int i = 0; i < cells->showing->tracked->n_regular; i++) cells->merged.values[i] = NULL;

@@ -245,13 +245,36 @@ static bool make_stamp(ctr_table *table, int64_t above, ctr_stamp *stamp)
     return false;
 }
 
+/* Returns the highest time of values that lines did not carry, of the columns in the mask or, if it
+ * is NULL, of all: who writes the column is later. 0: there is none. */
+static int64_t highest_too_large(ctr_table *table, const bool *mask)
+{
+    int64_t highest = 0;
+    ctr_apart_row apart = {0};
+    ctr_tab *tab = table->row->tab;
+    const ctr_showing *looks = reports_look(table);
+    if (!looks || !ctr_apart_any(tab)) return 0;
+    const ctr_tracked *tracked = looks->tracked;
+    ctr_apart_read(tracked, tab, table->row->rowid, &apart);
+    for (int i = 0; apart.too_large && i < tracked->n_regular; i++) {
+        const ctr_stamp *stamp = &apart.too_large[tracked->shape->n_counters + i].stamp;
+        bool is_written = !mask || mask[ctr_tracked_regular(tracked, i)->number];
+        int64_t time = is_written ? ctr_stamp_time(stamp->number) : 0;
+        if (time > highest) highest = time;
+    }
+    ctr_apart_close_row(&apart);
+    return highest;
+}
+
 /* Stages the row cell of the row that was found or is missing, as inserted. */
 static void stamping_insert(ctr_table *table)
 {
     ctr_stamp stamp;
     ctr_row *row = table->row;
+    int64_t above = highest_too_large(table, NULL);
     ctr_row_cell *cell = ctr_row_stamps(row);
-    if (!cell || !make_stamp(table, ctr_row_cell_highest(cell), &stamp)) return;
+    if (cell && ctr_row_cell_highest(cell) > above) above = ctr_row_cell_highest(cell);
+    if (!cell || !make_stamp(table, above, &stamp)) return;
     if (cell->life > 0) ctr_apart_remove(row->tab, row->rowid, CTR_APART_OF_REGULAR, NULL);
     if (ctr_row_cell_insert(cell, &stamp) != CTR_OK) refuse_last_life(table);
     ctr_regular_raise(row->tab, cell, NULL);
@@ -333,10 +356,12 @@ static void stamp_columns(ctr_table *table, const bool *mask, int n)
     ctr_stamp stamp;
     ctr_row *row = table->row;
     if (!ctr_file_leader(table->file)) return;
+    int64_t above = highest_too_large(table, mask);
     unlist_columns(table, mask, n);
-    if (writes_higher(row, mask, n) || !ctr_row_stamp(row, mask, n)) {
+    if (above > 0 || writes_higher(row, mask, n) || !ctr_row_stamp(row, mask, n)) {
         ctr_row_cell *cell = ctr_row_stamps(row);
-        if (!cell || !make_stamp(table, ctr_row_cell_highest_of(cell, mask), &stamp)) return;
+        int64_t highest = cell ? ctr_row_cell_highest_of(cell, mask) : 0;
+        if (!cell || !make_stamp(table, highest > above ? highest : above, &stamp)) return;
         ctr_row_cell_set(cell, mask, &stamp);
         ctr_regular_raise(row->tab, cell, mask);
         ctr_row_set_stamps(row);

@@ -16,6 +16,31 @@ static int column_named(const ctr_tracked *tracked, const char *name)
     return -1;
 }
 
+/* The value of such an entry: varints of the life, the stamp and the size, and 16 bytes of the id. */
+enum { TOO_LARGE_MAX = 3 * 10 + CTR_ID_SIZE };
+
+static void take_too_large(ctr_apart_row *row, const ctr_tracked *tracked, sqlite3_stmt *entry)
+{
+    uint64_t life, number, size;
+    int i = column_named(tracked, ctr_text_column(tracked->conn, entry, 1));
+    const uint8_t *at = sqlite3_column_blob(entry, 2);
+    const uint8_t *end = at ? at + sqlite3_column_bytes(entry, 2) : NULL;
+    if (i < 0 || !at || ctr_varint_take(&at, end, &life) || ctr_varint_take(&at, end, &number) ||
+        ctr_varint_take(&at, end, &size) || end - at != CTR_ID_SIZE)
+        return;
+    size_t n = (size_t)row->n * sizeof *row->too_large;
+    if (!row->too_large) {
+        row->too_large = sqlite3_malloc64(n);
+        if (!row->too_large) ctr_problem_nomem(tracked->conn);
+        if (!row->too_large) return;
+        memset(row->too_large, 0, n);
+    }
+    ctr_too_large *value = &row->too_large[i];
+    *value = (ctr_too_large){
+        .life = (uint32_t)life, .stamp.number = (int64_t)number, .size = (int64_t)size};
+    memcpy(value->stamp.id, at, CTR_ID_SIZE);
+}
+
 /* Takes the entry about a column. */
 static void take_entry_of_column(ctr_apart_row *row, const ctr_tracked *tracked,
                                  sqlite3_stmt *entry)
@@ -44,6 +69,7 @@ static void take_apart_entry(ctr_apart_row *row, const ctr_tracked *tracked, sql
     row->withheld = row->withheld || what == CTR_APART_WITHHELD;
     row->refused = row->refused || what == CTR_APART_REFUSED;
     if (why && !row->why) row->why = ctr_text_copy(tracked->conn, why);
+    if (what == CTR_APART_TOO_LARGE) take_too_large(row, tracked, entry);
     if (what == CTR_APART_SHOWS || what == CTR_APART_REFUSED || what == CTR_APART_CHANGED)
         take_entry_of_column(row, tracked, entry);
 }
@@ -69,6 +95,7 @@ void ctr_apart_close_row(ctr_apart_row *row)
 {
     for (int i = 0; row->shown && i < row->n; i++) sqlite3_value_free(row->shown[i].value);
     sqlite3_free(row->shown);
+    sqlite3_free(row->too_large);
     sqlite3_free(row->why);
     *row = (ctr_apart_row){0};
 }
@@ -133,6 +160,29 @@ void ctr_apart_explain(ctr_tab *tab, int64_t rowid, const char *why)
     if (why)
         ctr_tab_do(tab, CTR_FILE_APART_ADD, ":row i :what i :value t", rowid,
                    (int64_t)CTR_APART_WHY, why);
+}
+
+void ctr_apart_list_too_large(const ctr_tracked *tracked, ctr_tab *tab, int64_t rowid,
+                              const char *column, const ctr_too_large *value)
+{
+    ctr_apart_row row = {0};
+    uint8_t bytes[TOO_LARGE_MAX], *end = bytes;
+    int i = column_named(tracked, column);
+    ctr_apart_read(tracked, tab, rowid, &row);
+    const ctr_too_large *known = i >= 0 && row.too_large ? &row.too_large[i] : NULL;
+    bool is_later =
+        !known || known->life < value->life ||
+        (known->life == value->life && ctr_row_cell_beats(&value->stamp, &known->stamp));
+    ctr_apart_close_row(&row);
+    if (i < 0 || !is_later || ctr_rc(tab->conn) != SQLITE_OK) return;
+    end = ctr_varint_put(end, value->life);
+    end = ctr_varint_put(end, (uint64_t)value->stamp.number);
+    end = ctr_varint_put(end, (uint64_t)value->size);
+    memcpy(end, value->stamp.id, CTR_ID_SIZE);
+    end += CTR_ID_SIZE;
+    tab->apart.any = true;
+    ctr_tab_do(tab, CTR_FILE_APART_ADD, ":row i :what i :column t :value b", rowid,
+               (int64_t)CTR_APART_TOO_LARGE, column, bytes, (size_t)(end - bytes));
 }
 
 int64_t ctr_apart_count(ctr_file *file, const char *counters)
@@ -277,8 +327,10 @@ static void list_regular(ctr_showing *showing, bool live, bool taken)
             apart_add(tab, rowid, CTR_APART_REFUSED, name,
                       &showing->to[tracked->shape->n_counters + i]);
         else if (showing->listed.lists)
-            ctr_apart_remove(tab, rowid, CTR_APART_OF_REGULAR, name);
+            ctr_apart_remove(tab, rowid, CTR_APART_OF_SHOWN, name);
     }
+    if (!taken && showing->has_values)
+        showing->listed.lists = true; /* if it is written after all */
     if (taken) list_changed(showing);
     if (!taken && showing->has_values) ctr_apart_explain(tab, rowid, showing->writing.why);
 }
@@ -290,6 +342,24 @@ static sqlite3_value *take_default(ctr_showing *showing, int i)
     showing->defaults[i] =
         ctr_writing_default(&showing->writing, ctr_tracked_regular(showing->tracked, i)->name);
     return showing->defaults[i];
+}
+
+/* Takes values that lines did not carry off the list if the row has them now, or later ones. */
+static void unlist_too_large(ctr_showing *showing)
+{
+    const ctr_tracked *tracked = showing->tracked;
+    const ctr_row_cell *cell = showing->merged ? showing->merged->cell : NULL;
+    if (!cell || !showing->listed.too_large) return;
+    for (int i = 0; i < tracked->n_regular; i++) {
+        const ctr_tracked_column *column = ctr_tracked_regular(tracked, i);
+        const ctr_too_large *value = &showing->listed.too_large[tracked->shape->n_counters + i];
+        if (value->size == 0) continue;
+        bool is_past = cell->life != value->life;
+        const ctr_stamp *here = is_past ? NULL : ctr_row_cell_stamp(cell, column->number);
+        if (is_past || (here && !ctr_row_cell_beats(&value->stamp, here)))
+            ctr_apart_remove(showing->tab, showing->writing.rowid, 1 << CTR_APART_TOO_LARGE,
+                             column->birth);
+    }
 }
 
 /* Takes the values to be shown of the regular columns of the row at hand: merged ones, else listed
@@ -306,8 +376,9 @@ static void take_values_to_show(ctr_showing *showing)
     if (tracked->n_regular == 0) return;
     if (ctr_apart_any(showing->tab))
         ctr_apart_read(tracked, showing->tab, showing->writing.rowid, &showing->listed);
+    unlist_too_large(showing);
     if (begins && showing->listed.lists) {
-        ctr_apart_remove(showing->tab, showing->writing.rowid, CTR_APART_OF_REGULAR, NULL);
+        ctr_apart_remove(showing->tab, showing->writing.rowid, CTR_APART_OF_SHOWN, NULL);
         ctr_apart_close_row(&showing->listed);
     }
     for (int i = 0; i < tracked->n_regular && ctr_rc(showing->conn) == SQLITE_OK; i++) {

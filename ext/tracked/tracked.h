@@ -204,7 +204,8 @@ typedef struct ctr_writing {
  * column that shows another value: for a counter with what the column shows, which is its base
  * (tracked/reconcile.c); for a regular column with the merged value, which stands nowhere else. A
  * row that has ended has these for all counters, and one more, as does one that is withheld.
- * Another entry has the error by which the table refused the row.
+ * Another entry has the error by which the table refused the row. One more, beside that of its
+ * column, has the stamp of a value that lines did not carry, until the row has it or a later one.
  *
  * Rows below a floor have no cells. One entry stands for all of them that the table keeps, because
  * others refer to them. */
@@ -218,15 +219,24 @@ typedef enum ctr_apart_what {
     CTR_APART_ENDED,
     CTR_APART_WITHHELD,
     CTR_APART_KEPT,
-    CTR_APART_WHY
+    CTR_APART_WHY,
+    CTR_APART_TOO_LARGE /* a regular column: the stamp of a value that lines did not carry */
 } ctr_apart_what;
 
 /* Sets of these, each a bit. */
 enum {
-    CTR_APART_OF_REGULAR = 1 << CTR_APART_REFUSED | 1 << CTR_APART_CHANGED | 1 << CTR_APART_WHY,
+    CTR_APART_OF_SHOWN = 1 << CTR_APART_REFUSED | 1 << CTR_APART_CHANGED | 1 << CTR_APART_WHY,
+    CTR_APART_OF_REGULAR = CTR_APART_OF_SHOWN | 1 << CTR_APART_TOO_LARGE,
     CTR_APART_OF_COUNTERS = 1 << CTR_APART_WAITS | 1 << CTR_APART_SHOWS | 1 << CTR_APART_ENDED |
                             1 << CTR_APART_WITHHELD | 1 << CTR_APART_WHY
 };
+
+/* A value of a regular column that lines did not carry (docs/batches.md). Only a pull brings it. */
+typedef struct ctr_too_large {
+    uint32_t life; /* of its row */
+    ctr_stamp stamp;
+    int64_t size; /* in bytes; 0: there is none */
+} ctr_too_large;
 
 /* A row, listed or not. */
 typedef struct ctr_apart_row {
@@ -239,7 +249,8 @@ typedef struct ctr_apart_row {
     /* Owned: n, by the columns that travel: of a counter what its column shows, of a regular column
      * what was merged. */
     ctr_shown *shown;
-    bool *is_in; /* an entry names the column */
+    bool *is_in;              /* an entry names the column */
+    ctr_too_large *too_large; /* owned, by the columns that travel; NULL: none is */
     int n;
 } ctr_apart_row;
 
@@ -281,6 +292,7 @@ typedef struct ctr_row_values {
  * shows its DEFAULT in each column without a value. */
 typedef struct ctr_merged_row {
     bool was_live, is_live, begins;
+    const ctr_row_cell *cell; /* borrowed */
     sqlite3_value **values;
 } ctr_merged_row;
 
@@ -611,6 +623,10 @@ void ctr_apart_close_row(ctr_apart_row *row);
 
 /* Notes why the table refuses a row that is listed; NULL: nothing is noted. */
 void ctr_apart_explain(ctr_tab *tab, int64_t rowid, const char *why);
+
+/* Lists a value of a column, by its birth name, unless it or a later one is listed. */
+void ctr_apart_list_too_large(const ctr_tracked *tracked, ctr_tab *tab, int64_t rowid,
+                              const char *column, const ctr_too_large *value);
 
 /* Returns the number of entries. */
 int64_t ctr_apart_count(ctr_file *file, const char *counters);

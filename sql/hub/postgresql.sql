@@ -43,7 +43,8 @@
 --   * A key with a character U+0000 in a text has no JSON here and shows as NULL. It is never below
 --     a floor of the hub; the files that download it see to that themselves. A floor with such a
 --     text, and a text that is not valid UTF-8, are refused.
---   * A column without a stamp, which has no value to give, is not stored, and left out in downloads.
+--   * A column without a stamp, which has no value to give, or whose value was too large to be told, is not
+--     stored, and left out in downloads.
 --   * Sums are exact and of any size. Files say `integer overflow` beyond 64 bits.
 --   * Answers about opening values are kept for the files, which obey them: an opening that gives way
 --     comes as a shard of clock 2 and value 0. Until a file has sent it, totals have the sum of both.
@@ -360,7 +361,8 @@ BEGIN
                 AND m.told ? 'stamp' AND counter_hub.is_value(m.told -> 'value')
               ELSE false END AS known
        FROM ROWS FROM (jsonb_array_elements(w.columns), json_array_elements(t.json::json -> 'columns'))
-         AS m(told, raw) OFFSET 0) AS c ON true
+         AS m(told, raw)
+      WHERE (m.told ->> 'kind' = 'regular' AND m.told ? 'too_large') IS NOT TRUE OFFSET 0) AS c ON true
     LEFT JOIN jsonb_array_elements(c.shards) AS s(shard) ON true;
   DELETE FROM counter_hub.incoming;
 EXCEPTION

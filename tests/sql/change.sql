@@ -34,6 +34,74 @@ SELECT kind FROM counter_change(counter_change_of('{"tells":"floors"}'));
 SELECT hex(counter_change_of('{"tells":"floors"}')), hex(counter_change_of('{"tells":"row","row":{"life":2},"columns":[]}'));
 --= 02|010101010200
 
+-- # a-value-that-is-too-large-has-its-size-in-place-of-it
+CREATE TEMP TABLE c AS SELECT counter_change_of('{"tells":"row","row":{"life":1,"stamp":{"number":5000,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"a","kind":"regular","generation":0,"stamp":{"number":5000,"id":"00000000-0000-0000-0000-00000000000a"},"too_large":5000000},{"name":"b","kind":"regular","generation":0,"stamp":{"number":6000,"id":"00000000-0000-0000-0000-00000000000a"},"too_large":1}]}') AS change;
+SELECT column_name, value, stamp, too_large FROM c, counter_change(c.change);
+--= NULL|NULL|5000|NULL
+--= a|NULL|5000|5000000
+--= b|NULL|6000|1
+SELECT counter_change_of(counter_change_json(change)) = change, hex(change) LIKE '%016100020504C096B102' || '%' FROM c;
+--= 1|1
+SELECT counter_change_of('{"tells":"row","row":{"life":1,"stamp":{"number":1,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"n","kind":"regular","generation":0,"stamp":{"number":1,"id":"00000000-0000-0000-0000-00000000000a"},"value":1,"too_large":9}]}');
+--! counter_change_of: a regular column with a stamp has a value, or is too large for one
+SELECT counter_change_of('{"tells":"row","row":{"life":1,"stamp":{"number":1,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"n","kind":"regular","generation":0,"stamp":null,"too_large":9}]}');
+--! counter_change_of: a value needs a stamp
+SELECT counter_change_of('{"tells":"row","row":{"life":1,"stamp":{"number":1,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"n","kind":"regular","generation":0,"stamp":{"number":1,"id":"00000000-0000-0000-0000-00000000000a"},"too_large":0}]}');
+--! counter_change_of: the member too_large must be 1 ... 9223372036854775807, not 0
+SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":2},"too_large":9}]}');
+--! counter_change_of: a counter has a cell, and no stamp and no value
+
+-- # a-value-that-is-too-large-is-listed-until-the-row-has-it-or-a-later-one
+CREATE TABLE p(k TEXT PRIMARY KEY, a, b NOT NULL);
+SELECT counter_replicate('p');
+--= 0
+CREATE TEMP TABLE told(name, json);
+INSERT INTO told VALUES
+  ('large', '{"tells":"row","row":{"life":1,"stamp":{"number":5000,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"a","kind":"regular","generation":0,"stamp":{"number":7000,"id":"00000000-0000-0000-0000-00000000000a"},"too_large":5000000}]}'),
+  ('older', '{"tells":"row","row":{"life":1,"stamp":{"number":5000,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"a","kind":"regular","generation":0,"stamp":{"number":6000,"id":"00000000-0000-0000-0000-00000000000a"},"value":"old"},{"name":"b","kind":"regular","generation":0,"stamp":{"number":5000,"id":"00000000-0000-0000-0000-00000000000a"},"value":"b"}]}'),
+  ('smaller', '{"tells":"row","row":{"life":1,"stamp":{"number":5000,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"a","kind":"regular","generation":0,"stamp":{"number":6500,"id":"00000000-0000-0000-0000-00000000000a"},"too_large":7}]}'),
+  ('same', '{"tells":"row","row":{"life":1,"stamp":{"number":5000,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"a","kind":"regular","generation":0,"stamp":{"number":7000,"id":"00000000-0000-0000-0000-00000000000a"},"value":"all of it"}]}');
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'p', counter_key('x'), counter_change_of(json), 1, '00000000-0000-0000-0000-00000000000a' FROM told WHERE name = 'large';
+SELECT column_name, state, row_key, shown, merged, why FROM counter_tracked WHERE row_key IS NOT NULL;
+--= a|waits|('x')|NULL|NULL|another file has a value of 5000000 bytes, and lines carry 4194304 of a row: a pull brings it
+SELECT warning FROM counter_warnings;
+--= 1 value is larger than lines carry, and did not come: pull from a file that has it; counter_tracked lists it
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'p', counter_key('x'), counter_change_of(json), 1, '00000000-0000-0000-0000-00000000000a' FROM told WHERE name = 'older';
+SELECT * FROM p;
+--= x|old|b
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'p', counter_key('x'), counter_change_of(json), 1, '00000000-0000-0000-0000-00000000000a' FROM told WHERE name = 'smaller';
+SELECT column_name, state, row_key, shown, merged, why FROM counter_tracked WHERE row_key IS NOT NULL;
+--= a|differs|('x')|old|NULL|another file has a value of 5000000 bytes, and lines carry 4194304 of a row: a pull brings it
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'p', counter_key('x'), counter_change_of(json), 1, '00000000-0000-0000-0000-00000000000a' FROM told WHERE name = 'same';
+SELECT *, (SELECT count(*) FROM counter_tracked WHERE row_key IS NOT NULL) FROM p;
+--= x|all of it|b|0
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'p', counter_key('x'), counter_change_of(json), 1, '00000000-0000-0000-0000-00000000000a' FROM told WHERE name = 'large';
+SELECT *, (SELECT count(*) FROM counter_tracked WHERE row_key IS NOT NULL) FROM p;
+--= x|all of it|b|0
+
+-- # what-ends-a-row-or-writes-its-column-takes-a-large-value-off-the-list
+CREATE TABLE p(k TEXT PRIMARY KEY, a, b);
+SELECT counter_replicate('p');
+--= 0
+INSERT INTO p VALUES('x', 1, 1), ('y', 1, 1), ('z', 1, 1);
+INSERT INTO counter_changes(table_name, key, change, seq, source)
+SELECT 'p', counter_key(k), counter_change_of('{"tells":"row","row":{"life":1,"stamp":{"number":5000,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"a","kind":"regular","generation":0,"stamp":{"number":9000000000000000,"id":"00000000-0000-0000-0000-00000000000a"},"too_large":5000000},{"name":"b","kind":"regular","generation":0,"stamp":{"number":9000000000000000,"id":"00000000-0000-0000-0000-00000000000a"},"too_large":5}]}'), 1, '00000000-0000-0000-0000-00000000000a' FROM p;
+SELECT row_key, column_name FROM counter_tracked WHERE row_key IS NOT NULL;
+--= ('x')|a
+--= ('x')|b
+--= ('y')|a
+--= ('y')|b
+--= ('z')|a
+--= ('z')|b
+UPDATE p SET a = 2 WHERE k = 'x';
+DELETE FROM p WHERE k = 'y';
+SELECT row_key, column_name FROM counter_tracked WHERE row_key IS NOT NULL;
+--= ('x')|b
+--= ('z')|a
+--= ('z')|b
+SELECT c.stamp > 9000000000000000 FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE f.key = counter_key('x') AND c.column_name = 'a';
+--= 1
+
 -- # a-value-comes-back-as-it-was-told
 CREATE TABLE r(k TEXT PRIMARY KEY, b);
 SELECT counter_replicate('r');
@@ -97,7 +165,7 @@ SELECT counter_change_of('{"tells":"row","row":{"life":1},"columns":[]}');
 SELECT counter_change_of('{"tells":"row","row":{"life":2,"stamp":{"number":1,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[]}');
 --! counter_change_of: a row with an even life is deleted, and has no stamp
 SELECT counter_change_of('{"tells":"row","row":{"life":1,"stamp":{"number":1,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"n","kind":"regular","generation":0,"stamp":{"number":1,"id":"00000000-0000-0000-0000-00000000000a"}}]}');
---! counter_change_of: a regular column with a stamp has a value
+--! counter_change_of: a regular column with a stamp has a value, or is too large for one
 SELECT counter_change_of('{"tells":"row","row":{"life":1,"stamp":{"number":1,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"n","kind":"regular","generation":0,"stamp":null,"value":1}]}');
 --! counter_change_of: a value needs a stamp
 SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":2}},{"name":"n","kind":"counter","generation":1,"cell":{"life":2}}]}');
