@@ -16,7 +16,7 @@ static int column_named(const ctr_tracked *tracked, const char *name)
     return -1;
 }
 
-/* The value of such an entry: varints of the life, the stamp and the size, and 16 bytes of the id. */
+/* The value of such an entry: varints of the life, the stamp, the size, and 16 bytes of the id. */
 enum { TOO_LARGE_MAX = 3 * 10 + CTR_ID_SIZE };
 
 static void take_too_large(ctr_apart_row *row, const ctr_tracked *tracked, sqlite3_stmt *entry)

@@ -251,6 +251,18 @@ def test_a_value_of_megabytes_goes_through(hub, tmp_path):  # noqa: F811
     assert state(taker) == state(db)
 
 
+def test_a_value_that_was_too_large_for_lines_is_left_out_and_the_others_of_its_row_come(hub, tmp_path):  # noqa: F811
+    db = make(tmp_path / "0.db")
+    db.execute("INSERT INTO t(k, name, Price, stock) VALUES ('tea', 'Tea', 7, 3)")
+    row, = lines(db)
+    assert upload(hub, [row.replace('"value":"Tea"', '"too_large":5000000')]).returncode == 0
+    assert hub.ask("SELECT columns, counters FROM counter_hub.rows") == [({"Price": 7, "ünï": None}, {"stock": 3})]
+    assert upload(hub, [row]).returncode == 0
+    assert hub.ask("SELECT columns ->> 'name' FROM counter_hub.rows") == [("Tea",)]
+    counter = row.replace('"kind":"counter","generation":1,', '"kind":"counter","generation":1,"too_large":9,')
+    assert "damaged" in upload(hub, [counter]).stderr or "newer" in upload(hub, [counter]).stderr
+
+
 # ---- tables that differ and change ----
 
 def test_a_table_is_replicated_by_all_files_or_by_none(hub, tmp_path):  # noqa: F811
