@@ -18,6 +18,7 @@
 #
 # Long runs; make proof runs those that say P, in about an hour: tests/TESTING.md
 #
+#   make test-long        P  what takes long and rarely fails, of the parts of make test
 #   make test-clients     thirty drivers and ORMs: tests/clients/README.md
 #   make test-matrix      P  the scripts with several versions of SQLite
 #   make test-platforms   the scripts on five platforms, emulated

@@ -230,7 +230,7 @@ build/plain/run_faults: $(FAULTS:%=tests/fault/%.c) tests/sql/script.c tests/sql
 #
 # What each prints is in build/proof/<run>.log; a line here tells when one begins and how it ended.
 
-PROOF := test mutation faults test-bounds coverage test-matrix model fuzz crash kill concurrency test-fleet
+PROOF := test test-long mutation faults test-bounds coverage test-matrix model fuzz crash kill concurrency test-fleet
 
 proof:
 	@tools/setup test
@@ -238,6 +238,15 @@ proof:
 	@tools/proof $(PROOF)
 
 .PHONY: proof
+
+# ---- test-long: what takes long and rarely fails, of the parts of make test ---------------------
+
+test-long:
+	@tools/setup test
+	@$(MAKE) --no-print-directory all tests
+	@tests/run --long
+
+.PHONY: test-long
 
 # ---- coverage: what tests in C, scripts and property tests reach, with faults by place -----------
 #

@@ -144,6 +144,7 @@ def test_the_amalgamation_has_no_external_names_but_those_of_its_header(one_file
     assert [name for name in names if not re.search(rf"\b{name}\(", header)] == []
 
 
+@pytest.mark.long
 def test_the_amalgamation_makes_ids_without_libuuid(one_file, tmp_path):
     """Here by the scripts about them; make test-platforms plays all with a library that has no libuuid."""
     runner = [ROOT / "tests" / "sql" / f"{name}.c" for name in ("run_process", "script", "stage", "system")]
@@ -156,6 +157,7 @@ def test_the_amalgamation_makes_ids_without_libuuid(one_file, tmp_path):
 
 # ---- make packages ----
 
+@pytest.mark.long
 def test_the_lines_of_the_readme_build_and_install_packages(tmp_path):
     lines = re.search(r"^```sh\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)[1].splitlines()
     commands = [line.partition("#")[0].strip() for line in lines]
@@ -176,6 +178,7 @@ def test_the_lines_of_the_readme_build_and_install_packages(tmp_path):
 
 # ---- the same bytes ----
 
+@pytest.mark.long
 def test_two_builds_in_two_folders_have_the_same_bytes(tmp_path):
     built = []
     for name in "one", "another, with a longer name":

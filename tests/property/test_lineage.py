@@ -721,6 +721,7 @@ def test_no_copy_restore_or_power_cut_loses_or_doubles_an_increment(server):
     run_model(Eventful, server)
 
 
+@pytest.mark.long
 def test_kills_moves_rollbacks_and_clocks_cost_no_id(server):
     run_model(InnocentAlone, server)
 
