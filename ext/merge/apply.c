@@ -497,9 +497,6 @@ int ctr_apply_change(ctr_apply *apply, ctr_change *change)
  *                from somebody else (merge/merge.h)
  *     scope      hidden: WHERE scope = '["store 7"]' gives only rows whose leading key columns have
  *                these values (merge/merge.h); an INSERT with it passes over other rows
- *     device     hidden: an INSERT with it, the name of a device whose token the change came with,
- *                leaves out the shards of the own ids of main, as counter_receive does
- *                (merge/merge.h)
  *     partial    hidden: counter_lines has it: of a row only the parts that have changed since
  *                (merge/merge.h); without it rows are whole
  *     of, mine   hidden: counter_lines has them: the name of the source that asks, and the mark
@@ -524,15 +521,14 @@ enum {
     COLUMN_KEY_COLUMNS,
     COLUMN_OWN,
     COLUMN_SCOPE,
-    COLUMN_DEVICE,
     COLUMN_PARTIAL,
     COLUMN_OF,
     COLUMN_MINE
 };
 
-static const char *const NAMES[] = {"table_name", "key",    "change",  "seq",         "source",
-                                    "since",      "bucket", "upto",    "key_columns", "own",
-                                    "scope",      "device", "partial", "of",          "mine"};
+static const char *const NAMES[] = {"table_name", "key",     "change", "seq",         "source",
+                                    "since",      "bucket",  "upto",   "key_columns", "own",
+                                    "scope",      "partial", "of",     "mine"};
 
 static const char FUNCTION[] = "counter_changes";
 
@@ -556,7 +552,7 @@ static int changes_connect(sqlite3 *db, void *aux, int argc, const char *const *
     int rc = sqlite3_declare_vtab(
         db, "CREATE TABLE x(table_name TEXT, key BLOB, change BLOB, seq INTEGER, source TEXT, "
             "since HIDDEN, bucket HIDDEN, upto HIDDEN, key_columns HIDDEN, own HIDDEN, "
-            "scope HIDDEN, device HIDDEN, partial HIDDEN, of HIDDEN, mine HIDDEN)");
+            "scope HIDDEN, partial HIDDEN, of HIDDEN, mine HIDDEN)");
     if (rc != SQLITE_OK) return rc;
     sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
     changes_table *table = sqlite3_malloc64(sizeof *table);
@@ -773,7 +769,6 @@ static int changes_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int c
                                                                            : feed->query.since);
         break;
     case COLUMN_SCOPE: sqlite3_result_text(ctx, feed->scope.text, -1, SQLITE_TRANSIENT); break;
-    case COLUMN_DEVICE: break;
     case COLUMN_OWN: sqlite3_result_int(ctx, feed->query.own); break;
     case COLUMN_PARTIAL: sqlite3_result_int(ctx, feed->query.partial); break;
     case COLUMN_OF:
@@ -807,13 +802,11 @@ static void check_common(ctr_conn *conn, sqlite3_value **columns)
     check_type(conn, columns, COLUMN_SOURCE, SQLITE_TEXT, "TEXT");
     if (sqlite3_value_type(columns[COLUMN_KEY_COLUMNS]) != SQLITE_NULL)
         check_type(conn, columns, COLUMN_KEY_COLUMNS, SQLITE_TEXT, "TEXT");
-    if (sqlite3_value_type(columns[COLUMN_DEVICE]) != SQLITE_NULL)
-        check_type(conn, columns, COLUMN_DEVICE, SQLITE_TEXT, "TEXT");
     if (sqlite3_value_type(columns[COLUMN_UPTO]) != SQLITE_NULL)
         ctr_arg_between(conn, "upto", "an INTEGER, 0 or more", columns[COLUMN_UPTO], 0, INT64_MAX);
     for (int i = COLUMN_SINCE; i <= COLUMN_MINE; i++)
         if (i != COLUMN_UPTO && i != COLUMN_KEY_COLUMNS && i != COLUMN_SCOPE &&
-            i != COLUMN_DEVICE && sqlite3_value_type(columns[i]) != SQLITE_NULL)
+            sqlite3_value_type(columns[i]) != SQLITE_NULL)
             ctr_problem_set(conn, SQLITE_ERROR, "column %s cannot be written", NAMES[i]);
 }
 
@@ -827,8 +820,6 @@ static bool take_change(ctr_conn *conn, ctr_change *change, sqlite3_value **colu
     change->key = sqlite3_value_blob(columns[COLUMN_KEY]);
     change->key_size = (size_t)sqlite3_value_bytes(columns[COLUMN_KEY]);
     change->key_text = ctr_text_value(conn, columns[COLUMN_KEY_COLUMNS]);
-    if (sqlite3_value_type(columns[COLUMN_DEVICE]) != SQLITE_NULL)
-        change->device = ctr_text_value(conn, columns[COLUMN_DEVICE]);
     if (sqlite3_value_type(columns[COLUMN_SCOPE]) != SQLITE_NULL)
         change->scope = columns[COLUMN_SCOPE];
     if (change->key_size && !change->key) ctr_problem_nomem(conn);

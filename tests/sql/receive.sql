@@ -175,3 +175,213 @@ CREATE TEMP TABLE body AS WITH RECURSIVE c(n) AS (SELECT 1100 UNION ALL SELECT n
 SELECT group_concat(printf('{"format":1,"source":"00000000-0000-0000-0000-00000000000b","since":%d,"upto":%d,"changes":[]}', n, n + 1), char(10)) AS lines FROM c;
 SELECT counter_take(lines) FROM body;
 --= {"changes":0,"skipped":0,"marks":{"00000000-0000-0000-0000-00000000000b":1},"warnings":[]}
+
+-- ## what the file itself has counted
+
+-- # a-device-does-not-set-what-the-file-itself-has-counted
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+CREATE TABLE counter_http_tokens(token TEXT PRIMARY KEY, device TEXT NOT NULL UNIQUE);
+CREATE TABLE counter_http_ids(id TEXT PRIMARY KEY, token TEXT NOT NULL);
+INSERT INTO counter_http_tokens VALUES('aa', 'till');
+INSERT INTO v VALUES('x', 1000);
+CREATE TEMP TABLE was AS SELECT counter_id() AS id;
+CREATE TEMP TABLE sent AS SELECT counter_collect(id, clock, value) AS cell FROM (SELECT id, 99 AS clock, 0 AS value FROM was UNION ALL SELECT '0a000000-0000-0000-0000-000000000000', 1, 7);
+SELECT json_extract(counter_receive('aa', json_object('format', 1, 'source', '0a000000-0000-0000-0000-000000000000', 'since', 0, 'upto', 0, 'changes', json_array(json_object('table', 'v', 'packed', hex(counter_key('x')), 'seq', 1, 'change',
+  hex(counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(cell) || '}]}')))))), '$.changes') FROM sent;
+--= 1
+SELECT * FROM v;
+--= x|1007
+SELECT "table", "key", "column", c.id = was.id, clock, value, their_clock, their_value, why FROM counter_conflicts AS c, was;
+--= v|('x')|n|1|1|1000|99|0|device till
+SELECT state, why FROM counter_identity();
+--= current|conflict
+--= former|created
+SELECT count FROM counter_stats WHERE figure = 'shards refused';
+--= 1
+
+-- # its-former-ids-are-its-own-too-and-no-other-one-is-taken
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+CREATE TABLE counter_http_tokens(token TEXT PRIMARY KEY, device TEXT NOT NULL UNIQUE);
+CREATE TABLE counter_http_ids(id TEXT PRIMARY KEY, token TEXT NOT NULL);
+INSERT INTO counter_http_tokens VALUES('aa', 'till');
+INSERT INTO v VALUES('x', 1000);
+CREATE TEMP TABLE was AS SELECT counter_id() AS id;
+SELECT length(counter_fork());
+--= 36
+INSERT INTO v VALUES('x', 1);
+SELECT json_extract(counter_receive('aa', json_object('format', 1, 'source', id, 'since', 0, 'upto', 0, 'changes', json_array(json_object('table', 'v', 'packed', hex(counter_key('x')), 'seq', 1, 'change',
+  hex(counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect(id, 99, 0)) || '}]}')))))), '$.changes') FROM was;
+--= 1
+SELECT json_extract(counter_receive('aa', json_object('format', 1, 'source', id, 'since', 0, 'upto', 0, 'changes', json_array(json_object('table', 'v', 'packed', hex(counter_key('x')), 'seq', 1, 'change',
+  hex(counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect(id, 99, 0)) || '}]}')))))), '$.changes') FROM was;
+--= 1
+SELECT * FROM v;
+--= x|1001
+SELECT value, their_clock, why FROM counter_conflicts;
+--= 1000|99|device till
+SELECT state, why FROM counter_identity();
+--= current|fork
+--= former|created
+SELECT count FROM counter_stats WHERE figure = 'shards refused';
+--= 2
+
+-- # own-shards-that-are-not-ahead-come-with-the-counts-of-a-device-and-say-nothing
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+CREATE TABLE counter_http_tokens(token TEXT PRIMARY KEY, device TEXT NOT NULL UNIQUE);
+CREATE TABLE counter_http_ids(id TEXT PRIMARY KEY, token TEXT NOT NULL);
+INSERT INTO counter_http_tokens VALUES('aa', 'till');
+INSERT INTO v VALUES('x', 1);
+CREATE TEMP TABLE sent AS SELECT counter_inc(cell, 7, x'0a000000000000000000000000000000') AS cell FROM counter_cells('v');
+INSERT INTO v VALUES('x', 2);
+SELECT json_extract(counter_receive('aa', json_object('format', 1, 'source', '0a000000-0000-0000-0000-000000000000', 'since', 0, 'upto', 0, 'changes', json_array(json_object('table', 'v', 'packed', hex(counter_key('x')), 'seq', 1, 'change',
+  hex(counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(cell) || '}]}')))))), '$.changes') FROM sent;
+--= 1
+SELECT * FROM v;
+--= x|10
+SELECT json_extract(counter_receive('aa', json_object('format', 1, 'source', '0a000000-0000-0000-0000-000000000000', 'since', 0, 'upto', 0, 'changes', json_array(json_object('table', 'v', 'packed', hex(counter_key('x')), 'seq', 1, 'change',
+  hex(counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(cell) || '}]}')))))), '$.changes') FROM counter_cells('v');
+--= 1
+SELECT * FROM v;
+--= x|10
+SELECT count(*), (SELECT count FROM counter_stats WHERE figure = 'shards refused') FROM counter_identity();
+--= 1|0
+SELECT count(*) FROM counter_conflicts;
+--= 0
+
+-- # one-clock-with-another-value-under-an-own-id-is-refused-higher-and-lower
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+CREATE TABLE counter_http_tokens(token TEXT PRIMARY KEY, device TEXT NOT NULL UNIQUE);
+CREATE TABLE counter_http_ids(id TEXT PRIMARY KEY, token TEXT NOT NULL);
+INSERT INTO counter_http_tokens VALUES('aa', 'till');
+INSERT INTO v VALUES('x', 10);
+CREATE TEMP TABLE was AS SELECT counter_id() AS id;
+SELECT json_extract(counter_receive('aa', json_object('format', 1, 'source', id, 'since', 0, 'upto', 0, 'changes', json_array(json_object('table', 'v', 'packed', hex(counter_key('x')), 'seq', 1, 'change',
+  hex(counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect(id, 1, 11)) || '}]}')))))), '$.changes') FROM was;
+--= 1
+SELECT json_extract(counter_receive('aa', json_object('format', 1, 'source', id, 'since', 0, 'upto', 0, 'changes', json_array(json_object('table', 'v', 'packed', hex(counter_key('x')), 'seq', 1, 'change',
+  hex(counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect(id, 1, 9)) || '}]}')))))), '$.changes') FROM was;
+--= 1
+SELECT * FROM v;
+--= x|10
+SELECT value, their_value, why FROM counter_conflicts ORDER BY 2;
+--= 10|9|device till
+--= 10|11|device till
+
+-- # a-device-may-begin-another-life-and-brings-nothing-of-the-file-itself-in-it
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+CREATE TABLE counter_http_tokens(token TEXT PRIMARY KEY, device TEXT NOT NULL UNIQUE);
+CREATE TABLE counter_http_ids(id TEXT PRIMARY KEY, token TEXT NOT NULL);
+INSERT INTO counter_http_tokens VALUES('aa', 'till');
+INSERT INTO v VALUES('x', 10);
+CREATE TEMP TABLE was AS SELECT counter_id() AS id;
+SELECT json_extract(counter_receive('aa', json_object('format', 1, 'source', '0a000000-0000-0000-0000-000000000000', 'since', 0, 'upto', 0, 'changes', json_array(json_object('table', 'v', 'packed', hex(counter_key('x')), 'seq', 1, 'change',
+  hex(counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect(id, clock, value, 3)) || '}]}')))))), '$.changes') FROM (SELECT id, 1 AS clock, 500 AS value FROM was UNION ALL SELECT '0a000000-0000-0000-0000-000000000000', 1, 7);
+--= 1
+SELECT * FROM v;
+--= x|7
+SELECT clock, their_clock, their_value, why FROM counter_conflicts;
+--= NULL|1|500|device till
+
+-- # who-runs-the-file-merges-what-was-refused
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+CREATE TABLE counter_http_tokens(token TEXT PRIMARY KEY, device TEXT NOT NULL UNIQUE);
+CREATE TABLE counter_http_ids(id TEXT PRIMARY KEY, token TEXT NOT NULL);
+INSERT INTO counter_http_tokens VALUES('aa', 'till');
+INSERT INTO v VALUES('x', 10);
+CREATE TEMP TABLE was AS SELECT counter_id() AS id;
+SELECT json_extract(counter_receive('aa', json_object('format', 1, 'source', id, 'since', 0, 'upto', 0, 'changes', json_array(json_object('table', 'v', 'packed', hex(counter_key('x')), 'seq', 1, 'change',
+  hex(counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect(id, 5, 50)) || '}]}')))))), '$.changes') FROM was;
+--= 1
+SELECT * FROM v;
+--= x|10
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect(id, 5, 50)) || '}]}'), 1, id FROM was;
+SELECT * FROM v;
+--= x|50
+SELECT json_extract(counter_receive('aa', json_object('format', 1, 'source', id, 'since', 0, 'upto', 0, 'changes', json_array(json_object('table', 'v', 'packed', hex(counter_key('x')), 'seq', 1, 'change',
+  hex(counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect(id, 5, 50)) || '}]}')))))), '$.changes') FROM was;
+--= 1
+SELECT count FROM counter_stats WHERE figure = 'shards refused';
+--= 1
+
+-- # a-replicated-row-that-was-not-here-brings-nothing-of-the-file-itself
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_replicate('t', 'n');
+--= 0
+CREATE TABLE counter_http_tokens(token TEXT PRIMARY KEY, device TEXT NOT NULL UNIQUE);
+CREATE TABLE counter_http_ids(id TEXT PRIMARY KEY, token TEXT NOT NULL);
+INSERT INTO counter_http_tokens VALUES('aa', 'till');
+INSERT INTO t VALUES('x', 10);
+CREATE TEMP TABLE was AS SELECT counter_id() AS id;
+SELECT json_extract(counter_receive('aa', json_object('format', 1, 'source', '0a000000-0000-0000-0000-000000000000', 'since', 0, 'upto', 0, 'changes', json_array(json_object('table', 't', 'packed', hex(counter_key('new')), 'seq', 1, 'change',
+  hex(counter_change_of('{"tells":"row","row":{"life":1,"stamp":{"number":1,"id":"0a000000-0000-0000-0000-000000000000"}},"columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect(id, 5, 50)) || '}]}')))))), '$.changes') FROM was;
+--= 1
+UPDATE t SET n = 1 WHERE k = 'new';
+SELECT * FROM t ORDER BY k;
+--= new|1
+--= x|10
+SELECT their_value, why FROM counter_conflicts;
+--= 50|device till
+
+-- # a-device-may-begin-another-life-of-a-row-and-brings-nothing-of-the-file-itself-in-it
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_replicate('t', 'n');
+--= 0
+CREATE TABLE counter_http_tokens(token TEXT PRIMARY KEY, device TEXT NOT NULL UNIQUE);
+CREATE TABLE counter_http_ids(id TEXT PRIMARY KEY, token TEXT NOT NULL);
+INSERT INTO counter_http_tokens VALUES('aa', 'till');
+INSERT INTO t VALUES('x', 10);
+CREATE TEMP TABLE was AS SELECT counter_id() AS id;
+SELECT json_extract(counter_receive('aa', json_object('format', 1, 'source', '0a000000-0000-0000-0000-000000000000', 'since', 0, 'upto', 0, 'changes', json_array(json_object('table', 't', 'packed', hex(counter_key('x')), 'seq', 1, 'change',
+  hex(counter_change_of('{"tells":"row","row":{"life":3,"stamp":{"number":1,"id":"0a000000-0000-0000-0000-000000000000"}},"columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(cell) || '}]}')))))), '$.changes') FROM (SELECT counter_collect(id, clock, value) AS cell FROM (SELECT id, 1 AS clock, 500 AS value FROM was UNION ALL SELECT '0a000000-0000-0000-0000-000000000000', 1, 7));
+--= 1
+SELECT * FROM t;
+--= x|7
+UPDATE t SET n = n + 1;
+SELECT n FROM t;
+--= 8
+SELECT clock, their_clock, their_value, why FROM counter_conflicts;
+--= NULL|1|500|device till
+
+-- # a-device-does-not-change-the-values-that-a-table-held-when-tracking-began
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+CREATE TABLE counter_http_tokens(token TEXT PRIMARY KEY, device TEXT NOT NULL UNIQUE);
+CREATE TABLE counter_http_ids(id TEXT PRIMARY KEY, token TEXT NOT NULL);
+INSERT INTO counter_http_tokens VALUES('aa', 'till');
+INSERT INTO t VALUES('x', 1000);
+SELECT counter_track('t', 'n');
+--= 1
+CREATE TEMP TABLE opening AS SELECT s.id FROM counter_cells('t_counters') AS c, counter_shards(c.cell) AS s;
+SELECT json_extract(counter_receive('aa', json_object('format', 1, 'source', '0a000000-0000-0000-0000-000000000000', 'since', 0, 'upto', 0, 'changes', json_array(json_object('table', 't', 'packed', hex(counter_key('x')), 'seq', 1, 'change',
+  hex(counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect(id, 2, 0)) || '}]}')))))), '$.changes') FROM opening;
+--= 1
+SELECT json_extract(counter_receive('aa', json_object('format', 1, 'source', '0a000000-0000-0000-0000-000000000000', 'since', 0, 'upto', 0, 'changes', json_array(json_object('table', 't', 'packed', hex(counter_key('x')), 'seq', 1, 'change',
+  hex(counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect(id, 1, 1001)) || '}]}')))))), '$.changes') FROM opening;
+--= 1
+SELECT json_extract(counter_receive('aa', json_object('format', 1, 'source', '0a000000-0000-0000-0000-000000000000', 'since', 0, 'upto', 0, 'changes', json_array(json_object('table', 't', 'packed', hex(counter_key('x')), 'seq', 1, 'change',
+  hex(counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect(id, 3, 7)) || '}]}')))))), '$.changes') FROM opening;
+--= 1
+SELECT * FROM t;
+--= x|1000
+SELECT value, their_clock, their_value, why FROM counter_conflicts ORDER BY 2;
+--= 1000|1|1001|device till
+--= 1000|2|0|device till
+--= 1000|3|7|device till
+SELECT count(*), (SELECT count FROM counter_stats WHERE figure = 'shards refused') FROM counter_identity();
+--= 1|3
+
+-- # an-opening-makes-way-for-a-greater-one-that-a-device-brings
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+CREATE TABLE counter_http_tokens(token TEXT PRIMARY KEY, device TEXT NOT NULL UNIQUE);
+CREATE TABLE counter_http_ids(id TEXT PRIMARY KEY, token TEXT NOT NULL);
+INSERT INTO counter_http_tokens VALUES('aa', 'till');
+INSERT INTO t VALUES('x', 1000);
+SELECT counter_track('t', 'n');
+--= 1
+CREATE TEMP TABLE opening AS SELECT s.id FROM counter_cells('t_counters') AS c, counter_shards(c.cell) AS s;
+SELECT json_extract(counter_receive('aa', json_object('format', 1, 'source', '0a000000-0000-0000-0000-000000000000', 'since', 0, 'upto', 0, 'changes', json_array(json_object('table', 't', 'packed', hex(counter_key('x')), 'seq', 1, 'change',
+  hex(counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect(id, clock, value)) || '}]}')))))), '$.changes') FROM (SELECT id, 2 AS clock, 0 AS value FROM opening UNION ALL SELECT '0a000000-0000-8000-8000-000000000000', 1, 1002);
+--= 1
+SELECT * FROM t;
+--= x|1002
+SELECT count FROM counter_stats WHERE figure = 'shards refused';
+--= 0
