@@ -574,6 +574,9 @@ static void take_files(exchange_folder *x, device *of, moved *row)
         ctr_problem_raise_if(conn, &problem, !is_of_content(problem.rc & 0xff));
         int64_t reached = mark_of_device(conn, of->source, x->scope);
         next->failed = reached <= row->upto;
+        if (is_there && next->failed && problem.rc == SQLITE_OK)
+            note_problem(conn, row, ctr_text_print(conn, "%s/%s", of->at.path, name),
+                         ": its lines begin elsewhere than its name says, and raise no mark");
         row->upto = reached;
         if (!is_there) relisted++;
         if (!is_there) open_device(&to, &x->at);

@@ -35,12 +35,17 @@ static inline int run(sqlite3_stmt *statement)
     return sqlite3_reset(statement);
 }
 
-static inline void read_digest(sqlite3_stmt *of, char out[DIGEST])
+static inline void read_text(sqlite3_stmt *of, char *out, size_t size)
 {
     *out = 0;
     if (sqlite3_step(of) == SQLITE_ROW)
-        snprintf(out, DIGEST, "%s", (const char *)sqlite3_column_text(of, 0));
+        snprintf(out, size, "%s", (const char *)sqlite3_column_text(of, 0));
     fuzz_assert(sqlite3_reset(of) == SQLITE_OK);
+}
+
+static inline void read_digest(sqlite3_stmt *of, char out[DIGEST])
+{
+    read_text(of, out, DIGEST);
 }
 
 #endif

@@ -171,6 +171,22 @@ def test_what_a_row_tells_of_a_device(place):
     assert a.execute("SELECT * FROM counter_sync('shared')").fetchall() == b.execute("SELECT * FROM counter_sync('shared')").fetchall() == []
 
 
+def test_a_file_whose_lines_begin_elsewhere_than_its_name_says_is_named(place):
+    one, other = shop("a.db"), shop("b.db")
+    for n in range(2):
+        one.execute("INSERT INTO hits VALUES ('x', 1)")
+        for _ in range(20 - 20 * n):  # or the second file would have what the first one has
+            one.execute("INSERT INTO hits VALUES (?, 1)", (f"{random.getrandbits(200):x}",))
+        one.execute("SELECT * FROM counter_sync('shared')").fetchall()
+    first, second = sorted((place / "shared").rglob("*.gz"))
+    first.unlink()
+    second.rename(second.with_name("0" * 20 + second.name[20:]))
+    for _ in range(2):
+        (_, _, _, _, note), = other.execute("SELECT * FROM counter_pull('shared')")
+        assert note.endswith(": its lines begin elsewhere than its name says, and raise no mark")
+    assert content(other)["x"] == 2, "the shard of the device has its newest value"
+
+
 def test_files_that_others_write_meanwhile_sync_without_an_error_and_lose_nothing(place):
     """After BEGIN IMMEDIATE, which waits for them."""
     stop, failed, counted = threading.Event(), [], {}
