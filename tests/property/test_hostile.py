@@ -214,6 +214,27 @@ def test_a_pull_that_an_authorizer_keeps_from_writing_a_cell_fails(tmp_path, ign
         db.close()
 
 
+@pytest.mark.parametrize("rowids", ["", " WITHOUT ROWID"])
+def test_a_row_that_an_authorizer_hid_is_found_when_it_is_gone(tmp_path, rowids):
+    """To take an authorizer off does not make SQLite prepare a statement anew."""
+    dbs = [connect(tmp_path / name) for name in ("app.db", "source.db")]
+    for db in dbs:
+        db.execute(f"CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, n INTEGER NOT NULL DEFAULT 0){rowids}")
+        db.execute("SELECT counter_track('t', 'n')")
+    dbs[0].execute("INSERT INTO t VALUES ('a', 1)")
+    rows(dbs[1], f"SELECT * FROM counter_pull('{tmp_path}/app.db')")
+    dbs[1].execute("UPDATE t SET n = n + 1")
+    dbs[0].set_authorizer(lambda action, first, second, *_: (
+        sqlite3.SQLITE_IGNORE if (action, first, second) == (sqlite3.SQLITE_READ, "t", "k") else sqlite3.SQLITE_OK))
+    with pytest.raises(sqlite3.Error):
+        rows(dbs[0], f"SELECT * FROM counter_pull('{tmp_path}/source.db')")
+    dbs[0].set_authorizer(None)
+    rows(dbs[0], f"SELECT * FROM counter_pull('{tmp_path}/source.db')")
+    assert rows(dbs[0], "SELECT * FROM t") == [("a", 2)]
+    for db in dbs:
+        db.close()
+
+
 def test_a_pull_merges_all_the_same_where_an_authorizer_denies_the_function_that_merges_in_an_update(tmp_path):
     dbs = [connect(tmp_path / name) for name in ("app.db", "source.db")]
     for db in dbs:

@@ -370,3 +370,22 @@ class Openings(Machine):
 
 def test_opening_values_add_up_only_where_an_answer_says_so():
     run_machine(Openings, examples=max(20, EXAMPLES // 2), steps=40)
+
+
+def test_an_answer_about_two_openings_says_nothing_of_two_others_in_the_next_row(tmp_path):
+    opened = []
+    for name, row in ("a", (1, 10)), ("b", (1, 10)), ("c", (2, 20)), ("d", (2, 30)):
+        db = connect(tmp_path / f"{name}.db")
+        db.execute("CREATE TABLE p(k INTEGER PRIMARY KEY, stock INTEGER NOT NULL DEFAULT 0)")
+        db.execute("INSERT INTO p VALUES (?, ?)", row)
+        assert db.execute("SELECT counter_track('p', 'stock', 'keys=assigned')").fetchall() == [(1,)]
+        opened.append(db)
+    a, b, c, d = opened
+    opening = a.execute("SELECT name FROM counter_state WHERE kind = 'opening'").fetchone()
+    b.execute("SELECT counter_opening('p', 'add', ?)", opening)
+    b.execute("SELECT * FROM counter_pull(?)", [str(tmp_path / "a.db")]).fetchall()
+    c.execute("SELECT * FROM counter_pull(?)", [str(tmp_path / "b.db")]).fetchall()
+    assert c.execute("SELECT * FROM p").fetchall() == [(1, 20), (2, 20)]
+    with pytest.raises(sqlite3.Error, match=r"\(2\): 30 here, 20 in .*c.db: if they were copies"):
+        d.execute("SELECT * FROM counter_pull(?)", [str(tmp_path / "c.db")]).fetchall()
+    assert d.execute("SELECT * FROM p").fetchall() == [(2, 30)]

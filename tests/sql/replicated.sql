@@ -216,6 +216,50 @@ SELECT (SELECT count(*) FROM main.a_child), (SELECT count(*) FROM main.z_parent)
 SELECT count(*) FROM counter_tracked WHERE row_key IS NOT NULL;
 --= 0
 
+-- # a-parent-in-its-own-table-is-shown-before-its-children-whichever-column-names-it
+PRAGMA foreign_keys = ON;
+ATTACH 'office.db' AS office;
+CREATE TABLE main.f(id TEXT PRIMARY KEY, inside TEXT REFERENCES f(id) DEFERRABLE INITIALLY DEFERRED, size INTEGER, name TEXT);
+CREATE TABLE office.f(id TEXT PRIMARY KEY, inside TEXT REFERENCES f(id) DEFERRABLE INITIALLY DEFERRED, size INTEGER, name TEXT);
+CREATE TABLE main.shown(n INTEGER PRIMARY KEY, id TEXT);
+SELECT counter_replicate('main.f', 'size');
+--= 0
+SELECT counter_replicate('office.f', 'size');
+--= 0
+CREATE TRIGGER main.noted AFTER INSERT ON f BEGIN INSERT INTO shown(id) VALUES(NEW.id); END;
+BEGIN;
+INSERT INTO office.f VALUES('child', 'parent', 1, 'c');
+INSERT INTO office.f VALUES('parent', NULL, 1, 'p');
+COMMIT;
+SELECT table_name, rows_changed, note FROM counter_pull('office');
+--= f|2|NULL
+SELECT id FROM shown ORDER BY n;
+--= parent
+--= child
+
+-- # values-that-wait-for-each-other-are-all-shown-in-one-pull-however-the-rows-are-stored
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k INTEGER PRIMARY KEY, code TEXT UNIQUE);
+CREATE TABLE office.p(k INTEGER PRIMARY KEY, code TEXT UNIQUE);
+SELECT counter_replicate('main.p', 'keys=assigned');
+--= 0
+SELECT counter_replicate('office.p', 'keys=assigned');
+--= 0
+INSERT INTO office.p VALUES(1, 'a'), (2, 'b'), (3, 'c'), (4, 'd'), (5, 'e'), (6, 'f'), (7, 'g');
+SELECT rows_changed FROM counter_pull('office');
+--= 7
+UPDATE office.p SET code = 'free' WHERE k = 7;
+UPDATE office.p SET code = 'g' WHERE k = 1;
+UPDATE office.p SET code = 'a' WHERE k = 6;
+UPDATE office.p SET code = 'f' WHERE k = 2;
+UPDATE office.p SET code = 'b' WHERE k = 5;
+UPDATE office.p SET code = 'e' WHERE k = 3;
+UPDATE office.p SET code = 'c' WHERE k = 4;
+SELECT rows_changed, note FROM counter_pull('office');
+--= 7|NULL
+SELECT group_concat(code, ' ') FROM (SELECT code FROM main.p ORDER BY k);
+--= g f e c b a free
+
 -- # what-a-trigger-changes-in-a-merged-row-is-not-stamped-and-travels-as-it-was-merged
 ATTACH 'office.db' AS office;
 ATTACH 'third.db' AS third;
