@@ -3,6 +3,7 @@ what they print, what they refuse, and how they end."""
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import textwrap
 
@@ -61,6 +62,24 @@ def test_a_sync_goes_to_a_server_a_folder_or_a_file(package, counter, shop, tmp_
     assert command(package, tmp_path, "sync", "one.db", "central.db")[:2] == (0, "hits: 0 rows changed, products: 1 rows changed\n")
     assert shop.content() == central.content() == ({"tea": 6}, {})
     central.close()
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_file_that_has_nothing_takes_another_in_parts_and_in_a_transaction_at_once(counter, tmp_path, monkeypatch, inside):
+    from sqlite_counter import anywhere
+    big, new = Shop(counter, tmp_path / "big.db"), Shop(counter, tmp_path / "new.db")
+    big("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) INSERT INTO products(sku, stock) SELECT hex(randomblob(8)), i FROM n")
+    seen, look = [], sqlite3.connect(tmp_path / "new.db")
+    monkeypatch.setattr(anywhere.time, "sleep", lambda _: seen.append(look.execute("SELECT count(*) FROM products").fetchone()[0]))
+    if inside:
+        new("ATTACH ? AS office", big.path)
+        new("BEGIN")
+    assert anywhere.sync(new.db, "office" if inside else big.path).said == "hits: 0 rows changed, products: 20000 rows changed"
+    if inside:
+        new("COMMIT")
+    assert new.content() == big.content()
+    assert seen == sorted(set(seen)) and (not seen if inside else seen and 0 < seen[0] <= seen[-1] < 20000)
+    look.close()
 
 
 def test_what_is_no_file_is_a_sentence(package, tmp_path):

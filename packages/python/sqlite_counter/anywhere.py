@@ -2,9 +2,10 @@
 from __future__ import annotations
 
 import os
-from typing import Any, List, NamedTuple, Optional
+import time
+from typing import Any, Dict, List, NamedTuple, Optional
 
-from .database import SyncError, ask, told
+from .database import SyncError, ask, in_transaction, told, transaction
 from .folder import sync_folder
 from .results import count_apart, forget_warnings, tell_warnings
 
@@ -27,6 +28,27 @@ def tell_apart(n: int) -> str:
     return f"; {n} row{' waits or differs' if n == 1 else 's wait or differ'}: SELECT * FROM counter_tracked" if n else ""
 
 
+PAUSE = 0.1  # seconds, in which others get the lock of the file that takes: SQLite looks every 100 ms at least
+
+
+def sync_file(connection: Any, other: str) -> Dict[str, int]:
+    """Syncs with another file: the rows that have changed, by table. A file that has nothing yet takes it in parts, so that others who
+    write it wait for none of them long; outside of a transaction, for they are ones of their own."""
+    changed: Dict[str, int] = {}
+    more = not in_transaction(connection)
+    while more:
+        with transaction(connection):
+            rows = ask(connection, "SELECT table_name, rows_changed, more FROM counter_pull(?, 'part')", other)
+        more = any(left for _, _, left in rows)
+        for table, n, _ in rows:
+            changed[table] = changed.get(table, 0) + n
+        if more:
+            time.sleep(PAUSE)
+    for table, n in ask(connection, "SELECT table_name, rows_changed FROM counter_sync(?)", other):
+        changed[table] = changed.get(table, 0) + n
+    return changed
+
+
 class Told(NamedTuple):
     """What was done, and how many rows a constraint keeps apart; what was left alone or not taken; warnings about tables."""
     said: str
@@ -47,8 +69,7 @@ def sync(connection: Any, other: str, token_file: Optional[str] = None) -> Told:
             if not os.path.exists(other) and not other.startswith("file:") and other.lower() not in attached:
                 raise SyncError(f"{other}: there is no such file, and no such directory: make that once, by python -m sqlite_counter folder")
             forget_warnings(connection)
-            rows = ask(connection, "SELECT table_name, rows_changed FROM counter_sync(?)", other)
-            said = ", ".join(f"{table}: {changed} rows changed" for table, changed in rows)
+            said = ", ".join(f"{table}: {changed} rows changed" for table, changed in sync_file(connection, other).items())
             return Told(said + tell_apart(count_apart(connection)), [], tell_warnings(connection))
     skipped = f", {done.skipped} shards of others skipped" if done.skipped else ""
     with told():
