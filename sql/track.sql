@@ -2,19 +2,18 @@
 -- table, "{table}".
 
 -- Rows that are apart, by what their entries say (ctr_apart_what): tracked/showing.c. An entry about
--- a row has a number in place of a column; one about a value that lines did not carry has the column
--- as a BLOB, beside that of the value which waits there.
+-- a row has a number in place of a column; one about a value that lines did not carry has -1 minus
+-- the number of the column, beside that of the value which waits there.
 
 -- name: APART_ADD
 INSERT OR REPLACE INTO "{schema}".counter_state(tab, kind, row, name, value, seq)
-VALUES (:tab, 'apart', :row, CASE :what WHEN 8 THEN CAST(:column AS BLOB) ELSE coalesce(:column, :what) END,
-        :value, :what);
+VALUES (:tab, 'apart', :row, coalesce(:column, :what), :value, :what);
 
 -- whats: 1 << what, added up; column: NULL for all.
 -- name: APART_REMOVE
 DELETE FROM "{schema}".counter_state
  WHERE tab = :tab AND kind = 'apart' AND row = :row
-   AND :whats >> seq & 1 AND (:column IS NULL OR name IN (:column, CAST(:column AS BLOB)) OR seq = 7);
+   AND :whats >> seq & 1 AND (:column IS NULL OR name = :column OR seq = 7);
 
 -- name: APART_OF_ROW
 SELECT seq, name, value FROM "{schema}".counter_state
@@ -39,21 +38,26 @@ SELECT EXISTS (SELECT 1 FROM "{schema}".counter_state
 SELECT count(*), kind FROM "{schema}".counter_state
  WHERE tab = :tab AND kind BETWEEN 'apart' AND 'apart' AND seq NOT IN (3, 7, 8);
 
+-- Of columns that the file replicates.
 -- name: APART_COUNT_TOO_LARGE
-SELECT count(*) FROM "{schema}".counter_state
- WHERE tab = :tab AND kind BETWEEN 'apart' AND 'apart' AND seq = 8;
+SELECT count(*) FROM "{schema}".counter_state AS s
+ WHERE tab = :tab AND kind BETWEEN 'apart' AND 'apart' AND seq = 8
+   AND EXISTS (SELECT 1 FROM "{schema}".counter_state
+                WHERE tab = :tab AND kind BETWEEN 'column' AND 'column' AND row = -1 - s.name AND value <> '');
 
 -- Rows that wait, and rows that differ.
 -- name: APART_COUNT_ROWS
 SELECT count(*) FILTER (WHERE waits), count(*) FILTER (WHERE NOT waits)
-  FROM (SELECT max(seq = 0) AS waits FROM "{schema}".counter_state
-         WHERE tab = :tab AND kind BETWEEN 'apart' AND 'apart' AND seq NOT IN (3, 6, 7) GROUP BY row);
+  FROM (SELECT max(seq = 0) AS waits FROM "{schema}".counter_state AS s
+         WHERE tab = :tab AND kind BETWEEN 'apart' AND 'apart' AND seq NOT IN (3, 6, 7)
+           AND (seq <> 8 OR EXISTS (SELECT 1 FROM "{schema}".counter_state
+                WHERE tab = :tab AND kind BETWEEN 'column' AND 'column' AND row = -1 - s.name AND value <> ''))
+         GROUP BY row);
 
 -- Deletes the entries of one column.
 -- name: APART_FORGET_COLUMN
 DELETE FROM "{schema}".counter_state
- WHERE tab = :tab AND kind BETWEEN 'apart' AND 'apart' AND typeof(name) <> 'integer'
-   AND CAST(name AS TEXT) = :column COLLATE NOCASE;
+ WHERE tab = :tab AND kind BETWEEN 'apart' AND 'apart' AND name = :column COLLATE NOCASE;
 
 -- Deletes the entries of rows without cells, and the one of rows below floors.
 -- name: APART_FORGET_GONE

@@ -762,6 +762,14 @@ void ctr_warnings_of_merge(ctr_warnings *list, ctr_file *file, const char *table
                                     "id: see counter_conflicts",
                                     (long long)brought->conflicts,
                                     brought->conflicts == 1 ? "" : "s"));
+    if (brought->left_out > 0)
+        add_warning(file->conn, list, "left out",
+                    sqlite3_mprintf("%lld value%s larger than lines carry, %d bytes of a row, and "
+                                    "%s not sent: others list %s until they pull from this file",
+                                    (long long)brought->left_out,
+                                    brought->left_out == 1 ? " is" : "s are", CTR_LINE_VALUES_MOST,
+                                    brought->left_out == 1 ? "was" : "were",
+                                    brought->left_out == 1 ? "it" : "them"));
     warn_of_clock(file->conn, list, &brought->ahead);
 }
 

@@ -116,7 +116,7 @@ static void take_one_change(ctr_taker *to, const ctr_fed *fed, ctr_span object)
     change.size = rest.size;
     if (to->sender) change.device = to->sender->device;
     ctr_apply_change(&to->apply, &change);
-    to->changes += ctr_rc(conn) == SQLITE_OK;
+    to->changes += ctr_rc(conn) == SQLITE_OK && !change.passed_over;
 }
 
 /* ---- how far sources have come --------------------------------------------------------------- */

@@ -467,7 +467,9 @@ int ctr_apply_change(ctr_apply *apply, ctr_change *change)
     read_told(apply->conn, change);
     if (ctr_rc(apply->conn) != SQLITE_OK) return ctr_rc(apply->conn);
     apply->busy = true;
-    if (prepare_change(apply, change, file) == SQLITE_OK && is_in_scope(apply, change)) {
+    if (prepare_change(apply, change, file) == SQLITE_OK)
+        change->passed_over = !is_in_scope(apply, change);
+    if (ctr_rc(apply->conn) == SQLITE_OK && !change->passed_over) {
         switch (change->told.what) {
         case CTR_TELLS_FLOORS: ctr_merge_floors(&apply->merge, apply->keys); break;
         case CTR_TELLS_ANSWER: take_answer(apply, change); break;

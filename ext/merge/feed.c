@@ -358,30 +358,41 @@ static void give_back(ctr_merge *merge)
     merge->row.also_here = true;
 }
 
-/* Forgets the values that were too large to be told, but for those that would have been taken. */
+static ctr_too_large too_large_of(const ctr_taken_row *row, int number)
+{
+    return (ctr_too_large){.life = row->cell.life,
+                           .stamp = *ctr_row_cell_stamp(&row->cell, number),
+                           .size = row->too_large[number]};
+}
+
+/* Forgets the values that were too large to be told, but for those that would have been taken and
+ * are not listed yet. With one of them the row counts as changed: others are to hear of it. */
 static void choose_too_large(ctr_merge *merge, ctr_taken_row *row)
 {
+    ctr_apart_row listed = {0};
+    const ctr_tracked *tracked = merge->showing.tracked;
+    if (merge->row.found) ctr_apart_read(tracked, merge->row.tab, merge->row.rowid, &listed);
     const ctr_row_cell *mine = ctr_row_stamps(&merge->row);
-    for (int i = 0; i < row->cell.n && row->any_too_large; i++) {
-        const ctr_stamp *there = ctr_row_cell_stamp(&row->cell, i),
-                        *here = mine ? ctr_row_cell_stamp(mine, i) : NULL;
-        bool is = mine && mine->life == row->cell.life && ctr_row_cell_is_live(mine);
-        if (!is || !there || (here && !ctr_row_cell_beats(there, here))) row->too_large[i] = 0;
+    bool is_life = mine && mine->life == row->cell.life && ctr_row_cell_is_live(mine);
+    for (int i = 0; i < row->cell.n; i++) {
+        if (row->too_large[i] == 0) continue;
+        const ctr_too_large value = too_large_of(row, i);
+        const ctr_stamp *here = is_life ? ctr_row_cell_stamp(mine, i) : NULL;
+        bool is = is_life && (!here || ctr_row_cell_beats(&value.stamp, here)) &&
+                  ctr_too_large_is_news(tracked, &listed, i, &value);
+        if (is) ctr_row_set_stamps(&merge->row);
+        if (!is) row->too_large[i] = 0;
     }
+    ctr_apart_close_row(&listed);
 }
 
 /* Lists them: only a pull brings them. */
-static void list_too_large(ctr_merge *merge, const ctr_taken_row *row)
+static void list_too_large(const ctr_merge *merge, const ctr_taken_row *row)
 {
-    ctr_tab *tab = merge->row.tab;
-    const ctr_registry *registry = row->any_too_large ? ctr_regular_of(tab) : NULL;
-    for (int i = 0; registry && i < row->cell.n && ctr_rc(merge->conn) == SQLITE_OK; i++) {
+    for (int i = 0; i < row->cell.n && ctr_rc(merge->conn) == SQLITE_OK; i++) {
         if (row->too_large[i] == 0) continue;
-        const ctr_too_large value = {.life = row->cell.life,
-                                     .stamp = *ctr_row_cell_stamp(&row->cell, i),
-                                     .size = row->too_large[i]};
-        ctr_apart_list_too_large(merge->showing.tracked, tab, merge->row.rowid,
-                                 registry->columns[i].name, &value);
+        const ctr_too_large value = too_large_of(row, i);
+        ctr_apart_list_too_large(merge->row.tab, merge->row.rowid, i, &value);
     }
 }
 
@@ -396,7 +407,7 @@ static bool join_taken(ctr_merge *merge, ctr_taken_row *row)
         return false;
     if (merge->row.join.asks) refuse_drift(merge, row);
     if (lost) give_back(merge);
-    choose_too_large(merge, row);
+    if (row->any_too_large) choose_too_large(merge, row);
     return ctr_rc(merge->conn) == SQLITE_OK;
 }
 
@@ -404,7 +415,7 @@ void ctr_row_feed_write_taken(ctr_merge *merge, ctr_taken_row *row)
 {
     if (row->shown) choose_values(merge, row);
     ctr_merge_write_values(merge, row->shown);
-    if (merge->shape.replicated) list_too_large(merge, row);
+    if (merge->shape.replicated && row->any_too_large) list_too_large(merge, row);
 }
 
 void ctr_row_feed_refuse_regular(const ctr_merge *merge, const ctr_told_column *told)
@@ -473,8 +484,13 @@ bool ctr_row_feed_join_told(ctr_merge *merge, const ctr_change_view *change, ctr
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
+/* What was left out, the connection hears of. */
 static void leave_table(ctr_feed *feed)
 {
+    const ctr_brought left = {.left_out = feed->left_out};
+    ctr_brought_list *list = feed->left_out > 0 ? ctr_brought_of(feed->source.conn) : NULL;
+    if (list) ctr_brought_list_add(feed->source.conn, list, feed->table, &left);
+    feed->left_out = 0;
     ctr_stream_walk_close(&feed->walk);
     sqlite3_finalize(feed->came);
     sqlite3_finalize(feed->answers);
@@ -614,15 +630,29 @@ static bool tell_counter(ctr_feed *feed, int counter, ctr_told_column *told)
     return true;
 }
 
+/* Tells of a value that this file has only heard of, in place of its own. */
+static void tell_heard(const ctr_row_giver *giver, int number, ctr_told_column *told)
+{
+    const ctr_too_large *heard = ctr_row_values_heard(&giver->values, number);
+    if (!heard || heard->life != giver->cell.life) return;
+    const ctr_stamp *here = ctr_row_cell_stamp(&giver->cell, number);
+    if (here && !ctr_row_cell_beats(&heard->stamp, here)) return;
+    told->stamp = (ctr_column_stamp){.kind = CTR_STAMP_OWN, .own = heard->stamp};
+    told->generation = ctr_stamp_generation(heard->stamp.number);
+    told->too_large = (uint64_t)heard->size;
+    told->size = 0;
+}
+
 /* Leaves out a value that would make the line of the row too large for what carries it; the others
  * have `values` bytes. */
-static void leave_out_large(const ctr_feed *feed, ctr_told_column *told, size_t *values)
+static void leave_out_large(ctr_feed *feed, ctr_told_column *told, size_t *values)
 {
     ctr_key_value value = {.size = 0};
     if (told->size > 0) ctr_key_read(told->state, &value);
     if (feed->query.partial && value.size > CTR_LINE_VALUES_MOST - *values) {
         told->too_large = value.size;
         told->size = value.size = 0;
+        feed->left_out++;
     }
     *values += value.size;
 }
@@ -640,6 +670,7 @@ static uint64_t tell_columns(ctr_feed *feed)
         if (place->counter < 0 && !feed->columns) continue;
         if (place->counter >= 0 && !tell_counter(feed, place->counter, &told)) continue;
         if (place->counter < 0) tell_regular(conn, &feed->row_giver, place->regular, &told);
+        if (place->counter < 0) tell_heard(&feed->row_giver, place->regular, &told);
         if (place->counter < 0) leave_out_large(feed, &told, &values);
         append_told(conn, &feed->told, &told);
         n++;

@@ -10,7 +10,8 @@
 /* Returns whether it has anything. */
 static bool brought_any(const ctr_brought *brought)
 {
-    return brought->deleted > 0 || brought->conflicts > 0 || brought->ahead.number > 0;
+    return brought->deleted > 0 || brought->conflicts > 0 || brought->left_out > 0 ||
+           brought->ahead.number > 0;
 }
 
 /* Returns the number beyond which stamps are more than a day ahead of this machine now. */
@@ -31,6 +32,7 @@ void ctr_brought_add(ctr_brought *to, const ctr_brought *more)
 {
     to->deleted += more->deleted;
     to->conflicts += more->conflicts;
+    if (more->left_out > to->left_out) to->left_out = more->left_out;
     if (more->ahead.number > to->ahead.number) to->ahead = more->ahead;
 }
 

@@ -99,6 +99,7 @@ typedef enum ctr_side { CTR_MAIN_TAKES, CTR_MAIN_GIVES } ctr_side;
 typedef struct ctr_brought {
     int64_t deleted;   /* rows that lived before */
     int64_t conflicts; /* rows of counter_conflicts */
+    int64_t left_out;  /* values that are too large for lines: the most that one reader left out */
     ctr_stamp ahead;   /* the highest one more than a day ahead of this machine; number 0: none */
 } ctr_brought;
 
@@ -453,14 +454,15 @@ typedef struct ctr_feed {
     ctr_walk walk;
     uint8_t *ids; /* owned: n_ids of its own */
     size_t n_ids, room_ids;
-    ctr_cell cell;   /* of the counter at hand */
-    ctr_packed few;  /* owned: room for a cell with some of its shards */
-    ctr_fed except;  /* what the source that asks has brought; upto 0: nothing */
-    bool parts;      /* only the parts of the row at hand that have changed are told */
-    bool whole;      /* all of the row at hand is told */
-    bool own;        /* of its shards only own ones and openings */
-    bool columns;    /* its regular columns are told */
-    ctr_packed told; /* owned: room for the columns of a row */
+    ctr_cell cell;    /* of the counter at hand */
+    ctr_packed few;   /* owned: room for a cell with some of its shards */
+    ctr_fed except;   /* what the source that asks has brought; upto 0: nothing */
+    bool parts;       /* only the parts of the row at hand that have changed are told */
+    bool whole;       /* all of the row at hand is told */
+    bool own;         /* of its shards only own ones and openings */
+    int64_t left_out; /* values of the table that were too large */
+    bool columns;     /* its regular columns are told */
+    ctr_packed told;  /* owned: room for the columns of a row */
     struct ctr_told_place {
         const char *name; /* borrowed, while they are sorted */
         int counter;      /* or -1 */
@@ -488,6 +490,7 @@ typedef struct ctr_change {
     const char *key_text; /* the key columns at the source; NULL: not given */
     ctr_fed fed;          /* what brought it; upto 0: unknown */
     sqlite3_value *scope; /* a row outside of it is passed over (merge/feed.c); NULL: none is */
+    bool passed_over;     /* set by ctr_apply_change */
     const char *device;   /* it came with its token: shards of the own ids of main are left out, as
                              in merge/merge.c; NULL: whoever runs this file gives it */
 } ctr_change;

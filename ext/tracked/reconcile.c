@@ -235,6 +235,7 @@ static bool make_stamp(ctr_table *table, int64_t above, ctr_stamp *stamp)
     ctr_conn *conn = table->joined.conn;
     const ctr_leader *leader = ctr_file_leader(table->file);
     if (!leader) return false;
+    if (above > table->file->learned) table->file->learned = above; /* numbers are drawn above it */
     int64_t number = ctr_batch_number(table->row->tab);
     bool fits = number > above && number <= CTR_STAMP_LAST;
     *stamp = (ctr_stamp){.number = fits ? number : ctr_batch_stamp_number(above)};
@@ -252,7 +253,7 @@ static int64_t highest_too_large(ctr_table *table, const bool *mask)
     int64_t highest = 0;
     ctr_apart_row apart = {0};
     ctr_tab *tab = table->row->tab;
-    const ctr_showing *looks = reports_look(table);
+    const ctr_showing *looks = table->row->found ? reports_look(table) : NULL;
     if (!looks || !ctr_apart_any(tab)) return 0;
     const ctr_tracked *tracked = looks->tracked;
     ctr_apart_read(tracked, tab, table->row->rowid, &apart);
@@ -329,8 +330,11 @@ static void unlist_columns(ctr_table *table, const bool *mask, int n)
     int64_t rowid = table->row->rowid;
     if (!reports_look(table) || !ctr_apart_any(tab)) return;
     const ctr_registry *registry = ctr_regular_of(tab);
-    for (int i = 0; registry && i < n; i++)
-        if (mask[i]) ctr_apart_remove(tab, rowid, CTR_APART_OF_REGULAR, registry->columns[i].name);
+    for (int i = 0; registry && i < n; i++) {
+        if (!mask[i]) continue;
+        ctr_apart_remove(tab, rowid, CTR_APART_OF_SHOWN, registry->columns[i].name);
+        ctr_apart_remove_too_large(tab, rowid, i);
+    }
 }
 
 /* Returns whether some column in the mask has a lower generation in the row than in the file. A

@@ -16,13 +16,22 @@ static int column_named(const ctr_tracked *tracked, const char *name)
     return -1;
 }
 
+/* Returns which of the columns that travel is the regular one with this number, or -1. */
+static int column_numbered(const ctr_tracked *tracked, int64_t number)
+{
+    for (int i = 0; i < tracked->n_regular; i++)
+        if (ctr_tracked_regular(tracked, i)->number == number)
+            return tracked->shape->n_counters + i;
+    return -1;
+}
+
 /* The value of such an entry: varints of the life, the stamp, the size, and 16 bytes of the id. */
 enum { TOO_LARGE_MAX = 3 * 10 + CTR_ID_SIZE };
 
 static void take_too_large(ctr_apart_row *row, const ctr_tracked *tracked, sqlite3_stmt *entry)
 {
     uint64_t life, number, size;
-    int i = column_named(tracked, ctr_text_column(tracked->conn, entry, 1));
+    int i = column_numbered(tracked, -1 - sqlite3_column_int64(entry, 1));
     const uint8_t *at = sqlite3_column_blob(entry, 2);
     const uint8_t *end = at ? at + sqlite3_column_bytes(entry, 2) : NULL;
     if (i < 0 || !at || ctr_varint_take(&at, end, &life) || ctr_varint_take(&at, end, &number) ||
@@ -162,27 +171,33 @@ void ctr_apart_explain(ctr_tab *tab, int64_t rowid, const char *why)
                    (int64_t)CTR_APART_WHY, why);
 }
 
-void ctr_apart_list_too_large(const ctr_tracked *tracked, ctr_tab *tab, int64_t rowid,
-                              const char *column, const ctr_too_large *value)
+bool ctr_too_large_is_news(const ctr_tracked *tracked, const ctr_apart_row *row, int number,
+                           const ctr_too_large *value)
 {
-    ctr_apart_row row = {0};
+    int i = column_numbered(tracked, number);
+    const ctr_too_large *known = i >= 0 && row->too_large ? &row->too_large[i] : NULL;
+    if (i < 0 || !known || known->life < value->life) return i >= 0;
+    return known->life == value->life && ctr_row_cell_beats(&value->stamp, &known->stamp);
+}
+
+void ctr_apart_list_too_large(ctr_tab *tab, int64_t rowid, int number, const ctr_too_large *value)
+{
     uint8_t bytes[TOO_LARGE_MAX], *end = bytes;
-    int i = column_named(tracked, column);
-    ctr_apart_read(tracked, tab, rowid, &row);
-    const ctr_too_large *known = i >= 0 && row.too_large ? &row.too_large[i] : NULL;
-    bool is_later =
-        !known || known->life < value->life ||
-        (known->life == value->life && ctr_row_cell_beats(&value->stamp, &known->stamp));
-    ctr_apart_close_row(&row);
-    if (i < 0 || !is_later || ctr_rc(tab->conn) != SQLITE_OK) return;
     end = ctr_varint_put(end, value->life);
     end = ctr_varint_put(end, (uint64_t)value->stamp.number);
     end = ctr_varint_put(end, (uint64_t)value->size);
     memcpy(end, value->stamp.id, CTR_ID_SIZE);
     end += CTR_ID_SIZE;
     tab->apart.any = true;
-    ctr_tab_do(tab, CTR_FILE_APART_ADD, ":row i :what i :column t :value b", rowid,
-               (int64_t)CTR_APART_TOO_LARGE, column, bytes, (size_t)(end - bytes));
+    ctr_tab_do(tab, CTR_FILE_APART_ADD, ":row i :what i :column i :value b", rowid,
+               (int64_t)CTR_APART_TOO_LARGE, -1 - (int64_t)number, bytes, (size_t)(end - bytes));
+}
+
+void ctr_apart_remove_too_large(ctr_tab *tab, int64_t rowid, int number)
+{
+    if (ctr_apart_any(tab))
+        ctr_tab_do(tab, CTR_FILE_APART_REMOVE, ":row i :whats i :column i", rowid,
+                   (int64_t)(1 << CTR_APART_TOO_LARGE), -1 - (int64_t)number);
 }
 
 int64_t ctr_apart_count(ctr_file *file, const char *counters)
@@ -357,8 +372,7 @@ static void unlist_too_large(ctr_showing *showing)
         bool is_past = cell->life != value->life;
         const ctr_stamp *here = is_past ? NULL : ctr_row_cell_stamp(cell, column->number);
         if (is_past || (here && !ctr_row_cell_beats(&value->stamp, here)))
-            ctr_apart_remove(showing->tab, showing->writing.rowid, 1 << CTR_APART_TOO_LARGE,
-                             column->birth);
+            ctr_apart_remove_too_large(showing->tab, showing->writing.rowid, column->number);
     }
 }
 

@@ -609,6 +609,10 @@ void ctr_row_values_close(ctr_row_values *values);
  * such row. Lent until the next call, those of the table also until the reset. */
 int ctr_row_values_read(ctr_row_values *values, int64_t rowid, sqlite3_value **keys);
 
+/* Returns the value of a regular column that lines did not carry, for the row that was read last;
+ * NULL: none is listed. */
+const ctr_too_large *ctr_row_values_heard(const ctr_row_values *values, int number);
+
 /* Reads what the table shows in this row, whatever is listed; lent as above. */
 int ctr_row_values_show(ctr_row_values *values, int64_t rowid, sqlite3_value **keys);
 
@@ -624,9 +628,13 @@ void ctr_apart_close_row(ctr_apart_row *row);
 /* Notes why the table refuses a row that is listed; NULL: nothing is noted. */
 void ctr_apart_explain(ctr_tab *tab, int64_t rowid, const char *why);
 
-/* Lists a value of a column, by its birth name, unless it or a later one is listed. */
-void ctr_apart_list_too_large(const ctr_tracked *tracked, ctr_tab *tab, int64_t rowid,
-                              const char *column, const ctr_too_large *value);
+/* Returns whether the value of a regular column is later than the one that is listed, if any is. */
+bool ctr_too_large_is_news(const ctr_tracked *tracked, const ctr_apart_row *row, int number,
+                           const ctr_too_large *value);
+
+/* Lists such a value of a regular column; takes it off the list. */
+void ctr_apart_list_too_large(ctr_tab *tab, int64_t rowid, int number, const ctr_too_large *value);
+void ctr_apart_remove_too_large(ctr_tab *tab, int64_t rowid, int number);
 
 /* Returns the number of entries. */
 int64_t ctr_apart_count(ctr_file *file, const char *counters);

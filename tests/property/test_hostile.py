@@ -214,6 +214,21 @@ def test_a_pull_that_an_authorizer_keeps_from_writing_a_cell_fails(tmp_path, ign
         db.close()
 
 
+def test_a_feed_that_an_authorizer_keeps_from_reading_a_cell_fails(tmp_path):
+    """Its statement was proven before, and SQLite prepares it anew."""
+    with contextlib.closing(connect(":memory:")) as db:
+        db.execute("CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)")
+        db.execute("INSERT INTO t VALUES ('a', 5)")
+        whole = rows(db, "SELECT * FROM counter_changes(0)")
+        assert len(whole) == 1 and rows(db, "SELECT * FROM counter_changes(0)") == whole
+        db.set_authorizer(lambda action, first, second, *_: (
+            sqlite3.SQLITE_IGNORE if (action, first, second) == (sqlite3.SQLITE_READ, "t_cells", "n") else sqlite3.SQLITE_OK))
+        with pytest.raises(sqlite3.Error, match="an authorizer of this connection hides columns of t_cells"):
+            rows(db, "SELECT * FROM counter_changes(0)")
+        db.set_authorizer(None)
+        assert rows(db, "SELECT * FROM counter_changes(0)") == whole
+
+
 @pytest.mark.parametrize("rowids", ["", " WITHOUT ROWID"])
 def test_a_row_that_an_authorizer_hid_is_found_when_it_is_gone(tmp_path, rowids):
     """To take an authorizer off does not make SQLite prepare a statement anew."""

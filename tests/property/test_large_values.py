@@ -29,9 +29,10 @@ class Row:
         if other.life > self.life:
             self.__init__(other.life)
         told = 0
-        for column in sorted(other.values):
-            op, size = other.values[column]
-            is_told = not by_lines or told + size <= MOST
+        listed = other.listed() if by_lines else {}
+        for column in sorted({*other.values, *listed}):
+            op, size = other.missing[column] if column in listed else other.values[column]
+            is_told = column not in listed and (not by_lines or told + size <= MOST)
             told += size if is_told else 0
             if op <= self.values.get(column, (0,))[0]:
                 continue

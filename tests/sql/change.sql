@@ -99,8 +99,38 @@ SELECT row_key, column_name FROM counter_tracked WHERE row_key IS NOT NULL;
 --= ('x')|b
 --= ('z')|a
 --= ('z')|b
-SELECT c.stamp > 9000000000000000 FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE f.key = counter_key('x') AND c.column_name = 'a';
+CREATE TEMP TABLE once AS SELECT c.stamp FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE f.key = counter_key('x') AND c.column_name = 'a';
+SELECT stamp > 9000000000000000 FROM once;
 --= 1
+UPDATE p SET a = 3 WHERE k = 'x';
+SELECT c.stamp > (SELECT stamp FROM once) FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE f.key = counter_key('x') AND c.column_name = 'a';
+--= 1
+
+-- # a-new-row-is-not-stamped-above-what-another-row-has-heard-of
+CREATE TABLE p(k TEXT PRIMARY KEY, a, b);
+SELECT counter_replicate('p');
+--= 0
+INSERT INTO p VALUES('x', 1, 1);
+INSERT INTO counter_changes(table_name, key, change, seq, source)
+SELECT 'p', counter_key(k), counter_change_of('{"tells":"row","row":{"life":1,"stamp":{"number":5000,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"a","kind":"regular","generation":0,"stamp":{"number":9000000000000000,"id":"00000000-0000-0000-0000-00000000000a"},"too_large":5000000}]}'), 1, '00000000-0000-0000-0000-00000000000a' FROM p;
+UPDATE p SET b = 2;
+INSERT INTO p VALUES('y', 1, 1);
+SELECT c.stamp < 9000000000000000 FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE f.key = counter_key('y') AND c.column_name = 'a';
+--= 1
+
+-- # who-has-heard-of-a-value-that-is-too-large-tells-it-on
+CREATE TABLE p(k TEXT PRIMARY KEY, a, b);
+SELECT counter_replicate('p');
+--= 0
+INSERT INTO p VALUES('x', 1, 1);
+INSERT INTO counter_changes(table_name, key, change, seq, source)
+SELECT 'p', counter_key(k), counter_change_of('{"tells":"row","row":{"life":1,"stamp":{"number":5000,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"a","kind":"regular","generation":0,"stamp":{"number":9000000000000000,"id":"00000000-0000-0000-0000-00000000000a"},"too_large":5000000}]}'), 1, '00000000-0000-0000-0000-00000000000a' FROM p;
+SELECT column_name, value, stamp = 9000000000000000, too_large FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE c.column_name >= 'a';
+--= a|NULL|1|5000000
+--= b|1|0|NULL
+UPDATE p SET a = 2;
+SELECT value, stamp > 9000000000000000, too_large FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE c.column_name = 'a';
+--= 2|1|NULL
 
 -- # a-value-comes-back-as-it-was-told
 CREATE TABLE r(k TEXT PRIMARY KEY, b);

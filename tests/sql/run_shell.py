@@ -74,6 +74,8 @@ def directive(text, line):
         lines = [".open main.db", f".load {EXTENSION}"]
     elif name == "readonly":
         lines = [".open --readonly main.db", f".load {EXTENSION}"]
+    elif name == "directory":
+        lines = [f".shell mkdir {value} && touch {value}/.sqlite-counter", f".load {EXTENSION} sqlite3_counter_folders_init"]
     elif name == "defensive":
         lines = [f".dbconfig defensive {value}"]
     elif name == "trusted-schema":

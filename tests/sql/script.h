@@ -8,7 +8,8 @@
  *     --!~ glob            an error that matches this GLOB pattern
  *     --@ directive        reopen, readonly, connection NAME, defensive on|off,
  *                          trusted-schema on|off, columns N (that a table may have, for this
- *                          connection); directly under the name: shell-only,
+ *                          connection), directory NAME (which is made for files that sync, and may
+ *                          be used by this connection); directly under the name: shell-only,
  *                          process-only, since 3.35 (with an older SQLite the case is left out),
  *                          not-wal (left out where main.db is put under WAL), not-utf-16 (left out
  *                          where it has its texts in that), attributes (left out where files have

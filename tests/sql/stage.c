@@ -159,6 +159,10 @@ void stage_direct(const script_step *directive)
                           NULL);
     } else if ((value = argument(text, "columns"))) {
         sqlite3_limit(current->db, SQLITE_LIMIT_COLUMN, atoi(value));
+    } else if ((value = argument(text, "directory"))) {
+        if (!system_make_directory(value, COUNTER_FOLDER_MARKER) ||
+            sqlite3_counter_folders_init(current->db, NULL, NULL) != SQLITE_OK)
+            stage_fail(directive->line, "%s cannot be made", value);
     } else if (strcmp(text, "reopen") == 0) {
         close_database(current);
         open_database(directive->line, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);

@@ -32,12 +32,21 @@ long system_getline(char **line, size_t *room, FILE *file)
 #ifndef _WIN32
 
 #include <ftw.h>
+#include <sys/stat.h>
 
 int system_make_folder(char path[512])
 {
     const char *parent = getenv("TMPDIR");
     snprintf(path, 512, "%.400s/counter-XXXXXX", parent ? parent : "/tmp");
     return mkdtemp(path) != NULL;
+}
+
+int system_make_directory(const char *path, const char *marker)
+{
+    char name[512];
+    snprintf(name, sizeof name, "%s/%s", path, marker);
+    FILE *made = mkdir(path, 0700) == 0 ? fopen(name, "w") : NULL;
+    return made && fclose(made) == 0;
 }
 
 static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *where)
@@ -70,6 +79,12 @@ int system_make_folder(char path[512])
     const char *parent = getenv("TEMP");
     snprintf(path, 512, "%s\\counter-XXXXXX", parent ? parent : ".");
     return _mktemp(path) && _mkdir(path) == 0;
+}
+
+int system_make_directory(const char *path, const char *marker)
+{
+    (void)path, (void)marker;
+    return 0;
 }
 
 /* Scripts make no folders. */

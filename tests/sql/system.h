@@ -10,6 +10,9 @@
 /* A new folder in $TMPDIR, its path into `path`; 0 if there is none. */
 int system_make_folder(char path[512]);
 
+/* A folder at this path with an empty file, `marker`; 0 if it cannot be made. */
+int system_make_directory(const char *path, const char *marker);
+
 /* Removes it with all that is in it, from outside; 0 or an error that perror tells. */
 int system_remove_folder(const char *path);
 
