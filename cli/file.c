@@ -124,7 +124,7 @@ static void warn_apart(cli_file *file)
         cli_warn(file->c, "%s: %lld row%s %s: see sqlite-counter status %s", file->path,
                  (long long)n, n == 1 ? "" : "s",
                  waits ? (n == 1 ? "waits for its table" : "wait for their tables")
-                       : (n == 1 ? "differs from its counters" : "differ from their counters"),
+                       : (n == 1 ? "differs from what was merged" : "differ from what was merged"),
                  file->path);
     }
     sqlite3_finalize(row);

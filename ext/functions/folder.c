@@ -575,7 +575,7 @@ static void take_files(exchange_folder *x, device *of, moved *row)
         ctr_problem_raise_if(conn, &problem, !is_of_content(problem.rc & 0xff));
         int64_t reached = mark_of_device(conn, of->source, x->scope);
         next->failed = reached <= row->upto;
-        if (is_there && is_taken && next->failed)
+        if (is_there && is_taken && next->failed && of != &x->own)
             note_problem(conn, row, ctr_text_print(conn, "%s/%s", of->at.path, name),
                          ": its lines begin elsewhere than its name says, and raise no mark");
         row->upto = reached;

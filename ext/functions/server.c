@@ -24,6 +24,7 @@ typedef struct server {
     int64_t mine;       /* up to where it has the own changes */
     int64_t told;       /* the same when it had told everything; -1: it never had */
     bool is_kept;       /* that is in the file */
+    bool is_another;    /* than the one that had told everything */
 } server;
 
 static void read_kept(server *at)
@@ -167,7 +168,9 @@ static void hear_source(server *at, ctr_span member)
                         scope ? ", with the scope " : "", scope ? scope : "");
     size_t size = strlen(source) - (is && scope ? strlen(scope) + 1 : 0);
     const char *whole = ctr_text_print(conn, "%.*s", (int)size, source);
-    at->is_kept = at->is_kept && at->source && whole && strcmp(at->source, whole) == 0;
+    bool is_same = at->source && whole && strcmp(at->source, whole) == 0;
+    at->is_another = at->source && whole && !is_same && at->told >= 0;
+    at->is_kept = at->is_kept && is_same;
     if (!at->is_kept) at->told = -1;
     at->source = whole;
 }
@@ -225,6 +228,28 @@ static void keep(const server *at)
     ctr_session_end(&session);
 }
 
+/* Answers with what the server warns of, and with what it does not know of itself. */
+static void answer_heard_warnings(ctr_answer *answer, const server *at, ctr_span said)
+{
+    static const char ANOTHER[] =
+        "the server has another id than before. If it was restored, or is another file, what it "
+        "had "
+        "changed itself or had from others may be missing there, for devices give what they have "
+        "changed themselves: sqlite-counter export FILE | sqlite-counter import SERVED brings it "
+        "back";
+    ctr_span none;
+    size_t at_first = 0;
+    sqlite3_str *out = sqlite3_str_new(answer->conn->db);
+    bool any = ctr_json_next(said, &at_first, &none, &none);
+    sqlite3_str_append(out, said.text, (int)said.size - (at->is_another ? 1 : 0));
+    if (at->is_another && any) sqlite3_str_appendchar(out, 1, ',');
+    if (at->is_another) ctr_lines_append_text(out, ANOTHER);
+    if (at->is_another) sqlite3_str_appendchar(out, 1, ']');
+    char *text = ctr_text_finish(answer->conn, out);
+    ctr_answer_text(answer, text);
+    sqlite3_free(text);
+}
+
 static void fill_heard(ctr_answer *answer, sqlite3_value **args)
 {
     ctr_conn *conn = answer->conn;
@@ -251,7 +276,7 @@ static void fill_heard(ctr_answer *answer, sqlite3_value **args)
         ctr_answer_integer(answer, has_more);
         ctr_answer_integer(answer, changes);
         ctr_answer_integer(answer, skipped);
-        ctr_answer_span(answer, said);
+        answer_heard_warnings(answer, &at, said);
     }
     close_server(&at);
 }

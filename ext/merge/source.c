@@ -491,7 +491,9 @@ static int refuse_path(ctr_conn *conn, const char *path)
     ctr_problem_clear(conn);
     return ctr_problem_set(
         conn, SQLITE_CANTOPEN,
-        "'%s' is neither an attached database nor a database file that can be opened", path);
+        "'%s' is neither an attached database, nor a database file that can be opened, nor a "
+        "directory",
+        path);
 }
 
 /* Refuses a path that is not a file, such as ":memory:". A folder can be opened, but not be

@@ -213,7 +213,7 @@ function handler(db, { maxBody = MAX_BODY, prefix = "/sync" } = {}) {
     const url = urlOf(request);
     if (url.pathname.replace(/\/$/, "") !== base) {
       if (next) return next();
-      throw new Refusal(404, `there is nothing at ${url.pathname}`);
+      throw new Refusal(404, `there is nothing at ${url.pathname}: the URL of this server ends with ${base || "its port"}`);
     }
     if (request.method !== "POST") throw new Refusal(405, "the method must be POST", { Allow: "POST" });
     await serveRequest(await opened, request, response, url.searchParams, maxBody);

@@ -156,7 +156,7 @@ def test_rows_that_a_table_does_not_take_are_told(place):
         make(name, "UPDATE products SET stock = stock - 4")
     status, _, error = run("sync", "o.db", "p.db")
     assert status == 0
-    assert error == "".join(f"sqlite-counter: {name}: 1 row differs from its counters: see sqlite-counter status {name}\n"
+    assert error == "".join(f"sqlite-counter: {name}: 1 row differs from what was merged: see sqlite-counter status {name}\n"
                             for name in ["o.db", "p.db"])
 
 

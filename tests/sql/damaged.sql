@@ -57,7 +57,7 @@ CREATE VIEW v_cells AS SELECT 1 AS _id, 'x' AS k, NULL AS n;
 SELECT * FROM v;
 --! v: the stored table v_cells is damaged: it is not an ordinary table but a view
 SELECT * FROM counter_sync('nosuch');
---! counter_sync: 'nosuch' is neither an attached database nor a database file that can be opened
+--! counter_sync: 'nosuch' is neither an attached database, nor a database file that can be opened, nor a directory
 
 -- # stored-tables-of-another-shape
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);

@@ -222,13 +222,13 @@ SELECT counter_id();
 -- # arguments-that-name-no-peer-are-errors
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 SELECT * FROM counter_pull('nosuch');
---! counter_pull: 'nosuch' is neither an attached database nor a database file that can be opened
+--! counter_pull: 'nosuch' is neither an attached database, nor a database file that can be opened, nor a directory
 SELECT * FROM counter_pull('');
---! counter_pull: '' is neither an attached database nor a database file that can be opened
+--! counter_pull: '' is neither an attached database, nor a database file that can be opened, nor a directory
 SELECT * FROM counter_push('nosuch');
---! counter_push: 'nosuch' is neither an attached database nor a database file that can be opened
+--! counter_push: 'nosuch' is neither an attached database, nor a database file that can be opened, nor a directory
 SELECT * FROM counter_sync('nosuch.db');
---! counter_sync: 'nosuch.db' is neither an attached database nor a database file that can be opened
+--! counter_sync: 'nosuch.db' is neither an attached database, nor a database file that can be opened, nor a directory
 SELECT * FROM counter_pull('main');
 --! counter_pull: main cannot be merged with itself
 SELECT * FROM counter_push('MAIN');
