@@ -520,6 +520,9 @@ typedef struct ctr_joined {
 /* Columns of a row; those of the shape follow. */
 enum { CTR_STREAM_ID, CTR_STREAM_COLUMNS };
 enum { CTR_STREAM_KEYS = 64, CTR_STREAMS_KEPT = 8 };
+
+/* The texts and blobs of a key have no more bytes: docs/batches.md. */
+enum { CTR_KEY_BYTES_MOST = 1 << 20 };
 #define CTR_STREAM_KEYLESS "#"
 
 /* The statements of one stored table that no cursor uses now, each with its plan. */

@@ -74,3 +74,25 @@ UPDATE v SET n = n + 1 WHERE k = 'min';
 SELECT * FROM v;
 --= max|9223372036854775806
 --= min|-9223372036854775807
+
+-- # a-key-that-lines-could-not-carry-is-refused-wherever-it-comes-from
+CREATE VIRTUAL TABLE v USING counter(k, j, n COUNTER, PRIMARY KEY(k, j));
+INSERT INTO v VALUES(zeroblob(1048570), '123456', 1);
+INSERT INTO v VALUES(zeroblob(1048570), '1234567', 1);
+--!~ v: row (x'00*): the key has 1048577 bytes, and 1048576 are the limit
+SELECT count(*), sum(n) FROM v;
+--= 1|1
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+INSERT INTO t VALUES(hex(zeroblob(524289)), 1);
+SELECT counter_replicate('t', 'n');
+--!~ counter_replicate:*the key has 1048578 bytes, and 1048576 are the limit
+DELETE FROM t;
+INSERT INTO t VALUES('k', 1);
+SELECT counter_replicate('t', 'n');
+--= 1
+INSERT OR IGNORE INTO t VALUES(hex(zeroblob(524289)), 1);
+--!~ *the key has 1048578 bytes, and 1048576 are the limit
+UPDATE OR REPLACE t SET k = hex(zeroblob(524289));
+--!~ *the key has 1048578 bytes, and 1048576 are the limit
+SELECT * FROM t;
+--= k|1
