@@ -747,9 +747,10 @@ bool ctr_folder_is_peer(ctr_conn *conn, const char *peer)
 {
     ctr_folder folder;
     if (ctr_run_has_schema(conn->db, peer)) return false;
-    bool is = ctr_folder_open(&folder, peer) == 0;
+    int wrong = ctr_folder_open(&folder, peer);
     ctr_folder_close(&folder);
-    return is;
+    if (wrong == ENOMEM) ctr_problem_nomem(conn);
+    return wrong == 0;
 }
 
 /* ---- what stands in a directory -------------------------------------------------------------- */
