@@ -33,12 +33,12 @@ SELECT DISTINCT row FROM "{schema}".counter_state
 SELECT EXISTS (SELECT 1 FROM "{schema}".counter_state
                 WHERE tab = :tab AND kind = 'apart' AND row = 0 AND seq = 6);
 
--- Nothing that this file could try again shows a value which lines did not carry.
+-- Without values that lines did not carry: this file cannot try them again.
 -- name: APART_COUNT
 SELECT count(*), kind FROM "{schema}".counter_state
  WHERE tab = :tab AND kind BETWEEN 'apart' AND 'apart' AND seq NOT IN (3, 7, 8);
 
--- Of columns that the file replicates.
+-- Values that lines did not carry, of columns that the file still replicates.
 -- name: APART_COUNT_TOO_LARGE
 SELECT count(*) FROM "{schema}".counter_state AS s
  WHERE tab = :tab AND kind BETWEEN 'apart' AND 'apart' AND seq = 8

@@ -199,7 +199,8 @@ typedef struct ctr_file {
     bool numbered;
     unsigned numbers_version;
     int64_t next_number;
-    int64_t learned; /* the highest number of a stamp that this transaction wrote into a cell */
+    int64_t learned; /* the highest number of a stamp that this transaction wrote into a cell, or
+                        has to exceed */
     int64_t drawn;   /* the number of stamps that are not appended yet, or 0 */
     int64_t came;    /* the number of columns that came or went in the transaction `came_in` */
     unsigned came_in;

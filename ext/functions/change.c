@@ -461,7 +461,7 @@ static void make_told_column(change_maker *maker, ctr_span object)
                    value = members[MEMBER_VALUE], size = members[MEMBER_TOO_LARGE];
     if (counts ? !cell.text || stamp.text || value.text || size.text : cell.text || !stamp.text)
         ctr_problem_set(maker->conn, SQLITE_ERROR,
-                        counts ? "a counter has a cell, and no stamp and no value"
+                        counts ? "a counter has a cell, and no stamp, no value and no size"
                                : "a regular column has a stamp, perhaps null, and no cell");
     else if (counts)
         make_told_cell(maker, cell, &column->state);

@@ -577,7 +577,7 @@ static void take_files(exchange_folder *x, device *of, moved *row)
         next->failed = reached <= row->upto;
         if (is_there && is_taken && next->failed && of != &x->own)
             note_problem(conn, row, ctr_text_print(conn, "%s/%s", of->at.path, name),
-                         ": its lines begin elsewhere than its name says, and raise no mark");
+                         ": its lines do not lead on as its name says, and raise no mark");
         row->upto = reached;
         if (!is_there) relisted++;
         if (!is_there) open_device(&to, &x->at);

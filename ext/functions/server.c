@@ -24,7 +24,7 @@ typedef struct server {
     int64_t mine;       /* up to where it has the own changes */
     int64_t told;       /* the same when it had told everything; -1: it never had */
     bool is_kept;       /* that is in the file */
-    bool is_another;    /* than the one that had told everything */
+    bool is_another;    /* the answer names another source than the one that had told everything */
 } server;
 
 static void read_kept(server *at)
@@ -233,18 +233,21 @@ static void answer_heard_warnings(ctr_answer *answer, const server *at, ctr_span
 {
     static const char ANOTHER[] =
         "the server has another id than before. If it was restored, or is another file, what it "
-        "had "
-        "changed itself or had from others may be missing there, for devices give what they have "
-        "changed themselves: sqlite-counter export FILE | sqlite-counter import SERVED brings it "
-        "back";
+        "had changed itself or had from others may be missing there, for devices give what they "
+        "have changed themselves: sqlite-counter export FILE | sqlite-counter import SERVED brings "
+        "it back";
     ctr_span none;
-    size_t at_first = 0;
+    size_t first = 0;
+    if (!at->is_another) {
+        ctr_answer_span(answer, said);
+        return;
+    }
+    bool any = ctr_json_next(said, &first, &none, &none);
     sqlite3_str *out = sqlite3_str_new(answer->conn->db);
-    bool any = ctr_json_next(said, &at_first, &none, &none);
-    sqlite3_str_append(out, said.text, (int)said.size - (at->is_another ? 1 : 0));
-    if (at->is_another && any) sqlite3_str_appendchar(out, 1, ',');
-    if (at->is_another) ctr_lines_append_text(out, ANOTHER);
-    if (at->is_another) sqlite3_str_appendchar(out, 1, ']');
+    sqlite3_str_append(out, said.text, (int)said.size - 1);
+    if (any) sqlite3_str_appendchar(out, 1, ',');
+    ctr_lines_append_text(out, ANOTHER);
+    sqlite3_str_appendchar(out, 1, ']');
     char *text = ctr_text_finish(answer->conn, out);
     ctr_answer_text(answer, text);
     sqlite3_free(text);

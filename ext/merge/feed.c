@@ -373,12 +373,10 @@ static void choose_too_large(ctr_merge *merge, ctr_taken_row *row)
     const ctr_tracked *tracked = merge->showing.tracked;
     if (merge->row.found) ctr_apart_read(tracked, merge->row.tab, merge->row.rowid, &listed);
     const ctr_row_cell *mine = ctr_row_stamps(&merge->row);
-    bool is_life = mine && mine->life == row->cell.life && ctr_row_cell_is_live(mine);
-    for (int i = 0; i < row->cell.n; i++) {
+    for (int i = 0; mine && i < row->cell.n; i++) {
         if (row->too_large[i] == 0) continue;
         const ctr_too_large value = too_large_of(row, i);
-        const ctr_stamp *here = is_life ? ctr_row_cell_stamp(mine, i) : NULL;
-        bool is = is_life && (!here || ctr_row_cell_beats(&value.stamp, here)) &&
+        bool is = ctr_too_large_is_missing(&value, mine, i) &&
                   ctr_too_large_is_news(tracked, &listed, i, &value);
         if (is) ctr_row_set_stamps(&merge->row);
         if (!is) row->too_large[i] = 0;
@@ -484,13 +482,22 @@ bool ctr_row_feed_join_told(ctr_merge *merge, const ctr_change_view *change, ctr
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* What was left out, the connection hears of. */
+/* Notes for counter_warnings how many values were left out. Without memory there is no warning. */
+static void note_left_out(ctr_feed *feed)
+{
+    ctr_problem none;
+    const ctr_brought left = {.left_out = feed->left_out};
+    if (feed->left_out == 0) return;
+    ctr_problem_try(feed->asks, &none);
+    ctr_brought_list *list = ctr_brought_of(feed->asks);
+    if (list) ctr_brought_list_add(feed->asks, list, feed->table, &left);
+    ctr_problem_close(&none);
+    feed->left_out = 0;
+}
+
 static void leave_table(ctr_feed *feed)
 {
-    const ctr_brought left = {.left_out = feed->left_out};
-    ctr_brought_list *list = feed->left_out > 0 ? ctr_brought_of(feed->source.conn) : NULL;
-    if (list) ctr_brought_list_add(feed->source.conn, list, feed->table, &left);
-    feed->left_out = 0;
+    note_left_out(feed);
     ctr_stream_walk_close(&feed->walk);
     sqlite3_finalize(feed->came);
     sqlite3_finalize(feed->answers);
@@ -631,15 +638,13 @@ static bool tell_counter(ctr_feed *feed, int counter, ctr_told_column *told)
 }
 
 /* Tells of a value that this file has only heard of, in place of its own. */
-static void tell_heard(const ctr_row_giver *giver, int number, ctr_told_column *told)
+static void tell_too_large(const ctr_row_giver *giver, int number, ctr_told_column *told)
 {
-    const ctr_too_large *heard = ctr_row_values_heard(&giver->values, number);
-    if (!heard || heard->life != giver->cell.life) return;
-    const ctr_stamp *here = ctr_row_cell_stamp(&giver->cell, number);
-    if (here && !ctr_row_cell_beats(&heard->stamp, here)) return;
-    told->stamp = (ctr_column_stamp){.kind = CTR_STAMP_OWN, .own = heard->stamp};
-    told->generation = ctr_stamp_generation(heard->stamp.number);
-    told->too_large = (uint64_t)heard->size;
+    const ctr_too_large *value = ctr_row_values_too_large(&giver->values, number);
+    if (!value || !ctr_too_large_is_missing(value, &giver->cell, number)) return;
+    told->stamp = (ctr_column_stamp){.kind = CTR_STAMP_OWN, .own = value->stamp};
+    told->generation = ctr_stamp_generation(value->stamp.number);
+    told->too_large = (uint64_t)value->size;
     told->size = 0;
 }
 
@@ -657,6 +662,13 @@ static void leave_out_large(ctr_feed *feed, ctr_told_column *told, size_t *value
     *values += value.size;
 }
 
+static void tell_regular_column(ctr_feed *feed, int number, ctr_told_column *told, size_t *values)
+{
+    tell_regular(feed->source.conn, &feed->row_giver, number, told);
+    tell_too_large(&feed->row_giver, number, told);
+    leave_out_large(feed, told, values);
+}
+
 /* Appends the columns of a row; returns how many. */
 static uint64_t tell_columns(ctr_feed *feed)
 {
@@ -668,10 +680,10 @@ static uint64_t tell_columns(ctr_feed *feed)
         const struct ctr_told_place *place = &feed->places[i];
         ctr_told_column told;
         if (place->counter < 0 && !feed->columns) continue;
-        if (place->counter >= 0 && !tell_counter(feed, place->counter, &told)) continue;
-        if (place->counter < 0) tell_regular(conn, &feed->row_giver, place->regular, &told);
-        if (place->counter < 0) tell_heard(&feed->row_giver, place->regular, &told);
-        if (place->counter < 0) leave_out_large(feed, &told, &values);
+        if (place->counter < 0)
+            tell_regular_column(feed, place->regular, &told, &values);
+        else if (!tell_counter(feed, place->counter, &told))
+            continue;
         append_told(conn, &feed->told, &told);
         n++;
     }
@@ -930,7 +942,7 @@ static void except_asking(ctr_feed *feed, const ctr_feed_query *query)
 
 int ctr_feed_open(ctr_feed *feed, ctr_conn *conn, const ctr_feed_query *query)
 {
-    *feed = (ctr_feed){.query = *query, .eof = true};
+    *feed = (ctr_feed){.asks = conn, .query = *query, .eof = true};
     sqlite3_value *scope = query->scope;
     feed->query.scope = NULL;
     feed->query.of = NULL;

@@ -403,7 +403,8 @@ typedef struct ctr_taken_row {
  *
  * Of the values of a row, in the order of their names, a partial feed tells as many as have
  * CTR_LINE_VALUES_MOST bytes together: what carries lines bounds them. Of each that goes beyond, it
- * tells that it is too large, and the taker lists it, without its stamp: a pull brings the value.
+ * tells that it is too large. The taker lists it, and does not take its stamp into the row: a pull
+ * brings the value.
  *
  * A source that asks need not be told what it has brought itself. It says which mark main has of
  * it, and if that is so, what came by lines of it up to that mark is left out; if `since` is 0,
@@ -460,6 +461,7 @@ typedef struct ctr_feed {
     bool parts;       /* only the parts of the row at hand that have changed are told */
     bool whole;       /* all of the row at hand is told */
     bool own;         /* of its shards only own ones and openings */
+    ctr_conn *asks;   /* borrowed; the source may be read through a connection of its own */
     int64_t left_out; /* values of the table that were too large */
     bool columns;     /* its regular columns are told */
     ctr_packed told;  /* owned: room for the columns of a row */

@@ -292,7 +292,9 @@ int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values)
     ctr_conn *conn = tab->conn;
     ctr_packed raised = {0};
     int64_t size[2] = {0, 0};
-    if (check_floors(floors, values, true)) return 0;
+    if (ctr_pack_refuse_large(conn, values, floors->shape->n_keys) ||
+        check_floors(floors, values, true))
+        return 0;
     if (!rises(floors, values, &raised) || ctr_rc(conn) != SQLITE_OK ||
         check_floors(floors, values, false) || ctr_file_before_write(tab->file)) {
         sqlite3_free(raised.bytes);

@@ -1223,24 +1223,6 @@ static void refuse_odd_key(ctr_row *row, sqlite3_value **keys)
     sqlite3_free(key);
 }
 
-/* Fails if lines could not carry the key: then the file could give nothing more to those that it
- * meets by lines alone. */
-static void refuse_large_key(ctr_row *row, sqlite3_value **keys)
-{
-    int64_t size = 0;
-    for (int i = 0; i < row->shape->n_keys; i++) {
-        int type = sqlite3_value_type(keys[i]);
-        if (type == SQLITE_TEXT || type == SQLITE_BLOB) size += sqlite3_value_bytes(keys[i]);
-    }
-    if (size <= CTR_KEY_BYTES_MOST) return;
-    char *key = ctr_problem_describe_key(keys, row->shape->n_keys);
-    if (!key) ctr_problem_nomem(row->conn);
-    ctr_problem_set(row->conn, SQLITE_TOOBIG,
-                    "row %s: the key has %lld bytes, and %d are the limit", key ? key : "",
-                    (long long)size, CTR_KEY_BYTES_MOST);
-    sqlite3_free(key);
-}
-
 /* Returns whether the new row is to live in the tracked table. */
 static bool is_to_live(ctr_row *row)
 {
@@ -1308,8 +1290,7 @@ static bool insert_cells(ctr_row *row, ctr_tab_sql which, sqlite3_value **keys)
                 is_stored_whole(row->conn, keys[0]);
     new_place place = {.away = false};
     if (!fits) refuse_odd_key(row, keys);
-    refuse_large_key(row, keys);
-    if (ctr_rc(row->conn) != SQLITE_OK) return false;
+    if (ctr_pack_refuse_large(row->conn, keys, row->shape->n_keys)) return false;
     if (row->shape->linked && !take_place(row, which, &place)) return false;
     if (place.away) ctr_home_note_away(row->tab);
     if (write_cells(row, which, keys, row->shape->linked ? &place : NULL)) return false;

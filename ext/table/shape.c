@@ -628,6 +628,22 @@ void ctr_pack_append(ctr_conn *conn, ctr_packed *packed, sqlite3_value *value)
     if (ctr_rc(conn) == SQLITE_OK) put_value(conn, packed, &made);
 }
 
+int ctr_pack_refuse_large(ctr_conn *conn, sqlite3_value **values, int n)
+{
+    int64_t size = 0;
+    for (int i = 0; i < n; i++) {
+        int type = values[i] ? sqlite3_value_type(values[i]) : SQLITE_NULL;
+        if (type == SQLITE_TEXT || type == SQLITE_BLOB) size += sqlite3_value_bytes(values[i]);
+    }
+    if (size <= CTR_KEY_BYTES_MOST) return ctr_rc(conn);
+    char *key = ctr_problem_describe_key(values, n);
+    if (!key) ctr_problem_nomem(conn);
+    ctr_problem_set(conn, SQLITE_TOOBIG, "row %s: the key has %lld bytes, and %d are the limit",
+                    key ? key : "", (long long)size, CTR_KEY_BYTES_MOST);
+    sqlite3_free(key);
+    return ctr_rc(conn);
+}
+
 int ctr_pack_values(ctr_conn *conn, ctr_packed *packed, sqlite3_value **values, int n)
 {
     packed->size = 0;

@@ -520,9 +520,6 @@ typedef struct ctr_joined {
 /* Columns of a row; those of the shape follow. */
 enum { CTR_STREAM_ID, CTR_STREAM_COLUMNS };
 enum { CTR_STREAM_KEYS = 64, CTR_STREAMS_KEPT = 8 };
-
-/* The texts and blobs of a key have no more bytes: docs/batches.md. */
-enum { CTR_KEY_BYTES_MOST = 1 << 20 };
 #define CTR_STREAM_KEYLESS "#"
 
 /* The statements of one stored table that no cursor uses now, each with its plan. */
@@ -847,6 +844,13 @@ int ctr_shape_counter_of(const ctr_shape *shape, const char *name, int64_t gener
 /* Makes room for `size` more bytes after the present ones and returns it; NULL if there is no
  * memory. */
 uint8_t *ctr_pack_room(ctr_conn *conn, ctr_packed *packed, size_t size);
+
+/* The texts and blobs of a key together have at most so many bytes: a line has them twice, as JSON
+ * up to six times as long (docs/batches.md). */
+enum { CTR_KEY_BYTES_MOST = 1 << 18 };
+
+/* Fails if a key, or floors, have more: this file could give nothing more by lines. */
+int ctr_pack_refuse_large(ctr_conn *conn, sqlite3_value **values, int n);
 
 /* Packs n values in place of the present bytes; a NULL becomes CTR_KEY_NOTHING. They may belong to
  * a statement's current row. */

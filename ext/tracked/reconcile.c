@@ -247,7 +247,7 @@ static bool make_stamp(ctr_table *table, int64_t above, ctr_stamp *stamp)
 }
 
 /* Returns the highest time of values that lines did not carry, of the columns in the mask or, if it
- * is NULL, of all: who writes the column is later. 0: there is none. */
+ * is NULL, of all: a write of the column must be later. 0: there is none. */
 static int64_t highest_too_large(ctr_table *table, const bool *mask)
 {
     int64_t highest = 0;
@@ -255,12 +255,12 @@ static int64_t highest_too_large(ctr_table *table, const bool *mask)
     ctr_tab *tab = table->row->tab;
     const ctr_showing *looks = table->row->found ? reports_look(table) : NULL;
     if (!looks || !ctr_apart_any(tab)) return 0;
-    const ctr_tracked *tracked = looks->tracked;
-    ctr_apart_read(tracked, tab, table->row->rowid, &apart);
-    for (int i = 0; apart.too_large && i < tracked->n_regular; i++) {
-        const ctr_stamp *stamp = &apart.too_large[tracked->shape->n_counters + i].stamp;
-        bool is_written = !mask || mask[ctr_tracked_regular(tracked, i)->number];
-        int64_t time = is_written ? ctr_stamp_time(stamp->number) : 0;
+    ctr_apart_read(looks->tracked, tab, table->row->rowid, &apart);
+    for (int i = 0; i < looks->tracked->n_regular; i++) {
+        int number = ctr_tracked_regular(looks->tracked, i)->number;
+        const ctr_too_large *value =
+            mask && !mask[number] ? NULL : ctr_apart_too_large(&apart, looks->tracked, number);
+        int64_t time = value ? ctr_stamp_time(value->stamp.number) : 0;
         if (time > highest) highest = time;
     }
     ctr_apart_close_row(&apart);

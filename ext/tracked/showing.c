@@ -16,22 +16,13 @@ static int column_named(const ctr_tracked *tracked, const char *name)
     return -1;
 }
 
-/* Returns which of the columns that travel is the regular one with this number, or -1. */
-static int column_numbered(const ctr_tracked *tracked, int64_t number)
-{
-    for (int i = 0; i < tracked->n_regular; i++)
-        if (ctr_tracked_regular(tracked, i)->number == number)
-            return tracked->shape->n_counters + i;
-    return -1;
-}
-
-/* The value of such an entry: varints of the life, the stamp, the size, and 16 bytes of the id. */
+/* The value of a CTR_APART_TOO_LARGE: varints of the life, the stamp and the size, then the id. */
 enum { TOO_LARGE_MAX = 3 * 10 + CTR_ID_SIZE };
 
 static void take_too_large(ctr_apart_row *row, const ctr_tracked *tracked, sqlite3_stmt *entry)
 {
     uint64_t life, number, size;
-    int i = column_numbered(tracked, -1 - sqlite3_column_int64(entry, 1));
+    int i = ctr_tracked_numbered(tracked, -1 - sqlite3_column_int64(entry, 1));
     const uint8_t *at = sqlite3_column_blob(entry, 2);
     const uint8_t *end = at ? at + sqlite3_column_bytes(entry, 2) : NULL;
     if (i < 0 || !at || ctr_varint_take(&at, end, &life) || ctr_varint_take(&at, end, &number) ||
@@ -171,13 +162,26 @@ void ctr_apart_explain(ctr_tab *tab, int64_t rowid, const char *why)
                    (int64_t)CTR_APART_WHY, why);
 }
 
+const ctr_too_large *ctr_apart_too_large(const ctr_apart_row *row, const ctr_tracked *tracked,
+                                         int number)
+{
+    int i = row->too_large ? ctr_tracked_numbered(tracked, number) : -1;
+    return i >= 0 && row->too_large[i].size > 0 ? &row->too_large[i] : NULL;
+}
+
+bool ctr_too_large_is_missing(const ctr_too_large *value, const ctr_row_cell *cell, int number)
+{
+    if (cell->life != value->life) return false;
+    const ctr_stamp *here = ctr_row_cell_stamp(cell, number);
+    return !here || ctr_row_cell_beats(&value->stamp, here);
+}
+
 bool ctr_too_large_is_news(const ctr_tracked *tracked, const ctr_apart_row *row, int number,
                            const ctr_too_large *value)
 {
-    int i = column_numbered(tracked, number);
-    const ctr_too_large *known = i >= 0 && row->too_large ? &row->too_large[i] : NULL;
-    if (i < 0 || !known || known->life < value->life) return i >= 0;
-    return known->life == value->life && ctr_row_cell_beats(&value->stamp, &known->stamp);
+    const ctr_too_large *known = ctr_apart_too_large(row, tracked, number);
+    if (!known || known->life != value->life) return !known || known->life < value->life;
+    return ctr_row_cell_beats(&value->stamp, &known->stamp);
 }
 
 void ctr_apart_list_too_large(ctr_tab *tab, int64_t rowid, int number, const ctr_too_large *value)
@@ -364,15 +368,11 @@ static void unlist_too_large(ctr_showing *showing)
 {
     const ctr_tracked *tracked = showing->tracked;
     const ctr_row_cell *cell = showing->merged ? showing->merged->cell : NULL;
-    if (!cell || !showing->listed.too_large) return;
-    for (int i = 0; i < tracked->n_regular; i++) {
-        const ctr_tracked_column *column = ctr_tracked_regular(tracked, i);
-        const ctr_too_large *value = &showing->listed.too_large[tracked->shape->n_counters + i];
-        if (value->size == 0) continue;
-        bool is_past = cell->life != value->life;
-        const ctr_stamp *here = is_past ? NULL : ctr_row_cell_stamp(cell, column->number);
-        if (is_past || (here && !ctr_row_cell_beats(&value->stamp, here)))
-            ctr_apart_remove_too_large(showing->tab, showing->writing.rowid, column->number);
+    for (int i = 0; cell && i < tracked->n_regular; i++) {
+        int number = ctr_tracked_regular(tracked, i)->number;
+        const ctr_too_large *value = ctr_apart_too_large(&showing->listed, tracked, number);
+        if (value && !ctr_too_large_is_missing(value, cell, number))
+            ctr_apart_remove_too_large(showing->tab, showing->writing.rowid, number);
     }
 }
 
@@ -390,7 +390,7 @@ static void take_values_to_show(ctr_showing *showing)
     if (tracked->n_regular == 0) return;
     if (ctr_apart_any(showing->tab))
         ctr_apart_read(tracked, showing->tab, showing->writing.rowid, &showing->listed);
-    unlist_too_large(showing);
+    if (showing->listed.too_large) unlist_too_large(showing);
     if (begins && showing->listed.lists) {
         ctr_apart_remove(showing->tab, showing->writing.rowid, CTR_APART_OF_SHOWN, NULL);
         ctr_apart_close_row(&showing->listed);

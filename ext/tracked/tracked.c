@@ -331,6 +331,14 @@ int ctr_tracked_named(const ctr_tracked *tracked, const char *name)
     return -1;
 }
 
+int ctr_tracked_numbered(const ctr_tracked *tracked, int64_t number)
+{
+    for (int i = 0; i < tracked->n_regular; i++)
+        if (ctr_tracked_regular(tracked, i)->number == number)
+            return tracked->shape->n_counters + i;
+    return -1;
+}
+
 int ctr_tracked_counter(const ctr_tracked *tracked, const char *name)
 {
     int i = ctr_tracked_named(tracked, name);

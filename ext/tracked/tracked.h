@@ -457,6 +457,9 @@ static inline const char *ctr_tracked_function(const ctr_tracked *tracked)
     return tracked->shape->replicated ? "counter_replicate" : "counter_track";
 }
 
+/* Returns the place of the regular column with this number among those that travel, or -1. */
+int ctr_tracked_numbered(const ctr_tracked *tracked, int64_t number);
+
 /* Return the column with this name in the table: its place in tracked->columns and among the
  * counters, or -1; the regular column, or NULL. Upper and lower case are the same. */
 int ctr_tracked_named(const ctr_tracked *tracked, const char *name);
@@ -611,7 +614,7 @@ int ctr_row_values_read(ctr_row_values *values, int64_t rowid, sqlite3_value **k
 
 /* Returns the value of a regular column that lines did not carry, for the row that was read last;
  * NULL: none is listed. */
-const ctr_too_large *ctr_row_values_heard(const ctr_row_values *values, int number);
+const ctr_too_large *ctr_row_values_too_large(const ctr_row_values *values, int number);
 
 /* Reads what the table shows in this row, whatever is listed; lent as above. */
 int ctr_row_values_show(ctr_row_values *values, int64_t rowid, sqlite3_value **keys);
@@ -628,11 +631,17 @@ void ctr_apart_close_row(ctr_apart_row *row);
 /* Notes why the table refuses a row that is listed; NULL: nothing is noted. */
 void ctr_apart_explain(ctr_tab *tab, int64_t rowid, const char *why);
 
-/* Returns whether the value of a regular column is later than the one that is listed, if any is. */
+/* Returns the value of the regular column with this number that is listed; NULL: none is. */
+const ctr_too_large *ctr_apart_too_large(const ctr_apart_row *row, const ctr_tracked *tracked,
+                                         int number);
+
+/* Return whether a row lacks such a value; whether it is later than the one that is listed, if any
+ * is. */
+bool ctr_too_large_is_missing(const ctr_too_large *value, const ctr_row_cell *cell, int number);
 bool ctr_too_large_is_news(const ctr_tracked *tracked, const ctr_apart_row *row, int number,
                            const ctr_too_large *value);
 
-/* Lists such a value of a regular column; takes it off the list. */
+/* Lists a value that lines did not carry; takes it off the list. */
 void ctr_apart_list_too_large(ctr_tab *tab, int64_t rowid, int number, const ctr_too_large *value);
 void ctr_apart_remove_too_large(ctr_tab *tab, int64_t rowid, int number);
 

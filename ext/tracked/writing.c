@@ -153,16 +153,9 @@ int ctr_row_values_read(ctr_row_values *values, int64_t rowid, sqlite3_value **k
     return ctr_rc(values->tab->conn);
 }
 
-const ctr_too_large *ctr_row_values_heard(const ctr_row_values *values, int number)
+const ctr_too_large *ctr_row_values_too_large(const ctr_row_values *values, int number)
 {
-    const ctr_tracked *tracked = values->tracked;
-    const ctr_too_large *all = values->listed.too_large;
-    for (int i = 0; all && i < tracked->n_regular; i++) {
-        const ctr_too_large *value = &all[tracked->shape->n_counters + i];
-        if (ctr_tracked_regular(tracked, i)->number == number)
-            return value->size > 0 ? value : NULL;
-    }
-    return NULL;
+    return ctr_apart_too_large(&values->listed, values->tracked, number);
 }
 
 /* =================================================================================================

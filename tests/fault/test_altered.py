@@ -93,7 +93,7 @@ def interrupt(db, at, lasting):
 
 
 @pytest.mark.parametrize("transaction", [False, True])
-@pytest.mark.parametrize("lasting", [False, True])
+@pytest.mark.parametrize("lasting", [pytest.param(False, marks=pytest.mark.long), True])
 @pytest.mark.parametrize("sql", COMMANDS + [PULL])
 def test_what_is_interrupted_is_done_whole_or_not_at_all(sql, lasting, transaction):
     after, at, failures = finished(sql), 1, 0

@@ -1,7 +1,7 @@
 /* fuzz_folder.c - any file of another device in a directory: counter_pull.
  *
- *     byte 0     odd: the rest are the bytes of the file; even: its lines, which are compressed. Bit
- *                2: the last line follows, which says that they are whole
+ *     byte 0     odd: the rest are the bytes of the file; even: its lines, which are
+ *                compressed; with the bit 2 the last line follows, which says that they are whole
  *
  * What is not whole, or refused, changes no row. What changes one is told; it changes nothing more
  * when it is read again; the tables stay sound. The file stays as it is.

@@ -1,6 +1,6 @@
 /* fuzz_heard.c - any first line of a server's answer: counter_heard.
  *
- *     byte 0     odd: own changes were sent, up to their end; bit 2: of a scope
+ *     byte 0     odd: own changes were sent, up to 9; with the bit 2: of a scope
  *                the rest is the line
  *
  * What is refused changes nothing. What is taken says the same when it comes again, believes the

@@ -1,5 +1,6 @@
 """test_python_commands.py - python -m sqlite_counter, and the view and commands of Django, which docs/recipes/django.md plays:
 what they print, what they refuse, and how they end."""
+import contextlib
 import json
 import os
 import re
@@ -80,6 +81,20 @@ def test_a_file_that_has_nothing_takes_another_in_parts_and_in_a_transaction_at_
     assert new.content() == big.content()
     assert seen == sorted(set(seen)) and (not seen if inside else seen and 0 < seen[0] <= seen[-1] < 20000)
     look.close()
+
+
+def test_a_file_without_tables_takes_a_replicated_one_from_nobody_and_counters_from_whoever_syncs(counter, tmp_path):
+    from sqlite_counter import anywhere
+    with contextlib.closing(sqlite3.connect(tmp_path / "one.db", isolation_level=None)) as one, \
+            contextlib.closing(sqlite3.connect(tmp_path / "empty.db")) as empty:
+        counter.load(one)
+        one.execute("CREATE VIRTUAL TABLE hits USING counter(page PRIMARY KEY, n COUNTER)")
+        one.execute("INSERT INTO hits VALUES ('/', 3)")
+        assert anywhere.sync(one, str(tmp_path / "empty.db")).said == "hits: 1 rows changed"
+        counter.load(empty)
+        assert empty.execute("SELECT * FROM hits").fetchall() == [("/", 3)]
+        with pytest.raises(counter.SyncError, match="no counter tables"):
+            anywhere.sync(sqlite3.connect(":memory:"), str(tmp_path / "no.db"))
 
 
 def test_what_is_no_file_is_a_sentence(package, tmp_path):

@@ -183,7 +183,7 @@ def test_a_file_whose_lines_begin_elsewhere_than_its_name_says_is_named(place):
     second.rename(second.with_name("0" * 20 + second.name[20:]))
     for _ in range(2):
         (_, _, _, _, note), = other.execute("SELECT * FROM counter_pull('shared')")
-        assert note.endswith(": its lines begin elsewhere than its name says, and raise no mark")
+        assert note.endswith(": its lines do not lead on as its name says, and raise no mark")
     assert content(other)["x"] == 2, "the shard of the device has its newest value"
 
 

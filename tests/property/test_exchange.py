@@ -74,10 +74,10 @@ def test_a_path_that_is_no_database_is_an_error_before_anything_is_created(tmp_p
     (tmp_path / "folder").mkdir()
     one = new_file(tmp_path / "one.db", TABLE, "INSERT INTO t VALUES ('x', 1)", journal="DELETE")
     before = sorted(os.listdir(tmp_path)), rows(one, "SELECT counter_table_digest('t')")
-    for name, words in [("typo.db", "neither an attached database nor a database file"), ("text", "file is not a database"),
+    for name, words in [("typo.db", "neither an attached database, nor a database file"), ("text", "file is not a database"),
                         ("folder", "is a directory, and this connection has no right to use one"), ("", "neither an attached"),
-                        ("no/such/folder.db", "neither an attached database nor a database file"),
-                        (":memory:", "neither an attached database nor a database file")]:
+                        ("no/such/folder.db", "neither an attached database, nor a database file"),
+                        (":memory:", "neither an attached database, nor a database file")]:
         error = fails(one, f"SELECT * FROM {call}(?)", name if name in ("", ":memory:") else str(tmp_path / name))
         assert error.startswith(f"{call}: ") and words in error and name in error
     os.symlink("one.db", tmp_path / "link.db")

@@ -125,3 +125,18 @@ def test_a_value_too_large_for_lines_is_listed_until_a_pull_or_a_later_value_com
         assert not any(row.listed() for row in one.rows.values() if row.life % 2)
         assert one.db.execute("SELECT * FROM counter_digests('p', 1)").fetchone() == files[0].db.execute("SELECT * FROM counter_digests('p', 1)").fetchone()
         assert one.db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+def test_who_gives_lines_without_a_value_hears_of_it_and_no_line_is_larger_than_a_server_takes(tmp_path):
+    one = File(tmp_path / "one.db")
+    key = "\x01" * (1 << 18)
+    one.db.execute("INSERT INTO p(id, a, b, c) VALUES (?, zeroblob(?), 1, zeroblob(9))", [key, MOST - 9])
+    assert one.db.execute("SELECT max(length(line)) < ? FROM counter_lines(0)", [16 << 20]).fetchone() == (1,)
+    assert one.db.execute("SELECT * FROM counter_warnings").fetchall() == []
+    one.db.execute("UPDATE p SET c = zeroblob(10)")
+    for _ in range(2):
+        one.db.execute("SELECT * FROM counter_lines(0)").fetchall()
+        (table, kind, warning), = one.db.execute("SELECT * FROM counter_warnings")
+        assert (table, kind) == ("p", "left out") and warning.startswith("1 value is larger than lines carry, 4194304 bytes of a row")
+    one.db.execute("SELECT counter_warnings_reset()")
+    assert one.db.execute("SELECT * FROM counter_warnings").fetchall() == []

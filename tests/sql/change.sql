@@ -49,7 +49,7 @@ SELECT counter_change_of('{"tells":"row","row":{"life":1,"stamp":{"number":1,"id
 SELECT counter_change_of('{"tells":"row","row":{"life":1,"stamp":{"number":1,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"n","kind":"regular","generation":0,"stamp":{"number":1,"id":"00000000-0000-0000-0000-00000000000a"},"too_large":0}]}');
 --! counter_change_of: the member too_large must be 1 ... 9223372036854775807, not 0
 SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":2},"too_large":9}]}');
---! counter_change_of: a counter has a cell, and no stamp and no value
+--! counter_change_of: a counter has a cell, and no stamp, no value and no size
 
 -- # a-value-that-is-too-large-is-listed-until-the-row-has-it-or-a-later-one
 CREATE TABLE p(k TEXT PRIMARY KEY, a, b NOT NULL);
@@ -167,7 +167,7 @@ SELECT counter_change_of('{"tells":"row","columns":[],"colour":1}');
 SELECT counter_change_of('{"tells":"floors","tells":"floors"}');
 --! counter_change_of: a change of floors has the member tells twice
 SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1}]}');
---! counter_change_of: a counter has a cell, and no stamp and no value
+--! counter_change_of: a counter has a cell, and no stamp, no value and no size
 SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1}}]}');
 --! counter_change_of: an untouched counter, of life 1 without shards, is not told: leave it out
 SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":2,"shards":[{"id":"00000000-0000-0000-0000-00000000000a","clock":1,"value":1}]}}]}');

@@ -17,6 +17,7 @@ SELECT count(*) <= 1 FROM counter_push('shared');
 --= 1
 SELECT count(*) FROM counter_folder('shared');
 --= 0
+CREATE TEMP TABLE was AS SELECT counter_id() AS id, counter_changes_end() AS upto;
 SELECT count(*) FROM counter_pull('shared');
 --= 0
 INSERT INTO v VALUES('tea', 4);
@@ -44,7 +45,7 @@ SELECT * FROM p;
 --= tea|Tea|3
 SELECT count(*) <= 1 FROM counter_sync('shared');
 --= 1
-SELECT count(*), count(source), upto <= mark FROM counter_folder('shared');
+SELECT source = was.id, f.upto > was.upto, mark = f.upto FROM counter_folder('shared') AS f, was;
 --= 1|1|1
 
 -- # of-a-scope-a-device-takes-the-rows-that-are-in-it
@@ -71,7 +72,7 @@ SELECT rows_changed, note FROM counter_pull('shared');
 SELECT sum(n) FROM v;
 --= 7
 
--- # what-a-transaction-takes-goes-with-it-and-what-it-has-written-is-not-given
+-- # what-a-transaction-takes-goes-with-it
 --@ attributes
 --@ whole-sqlite
 --@ directory shared
@@ -95,7 +96,7 @@ ROLLBACK;
 SELECT * FROM v;
 --= jam|2
 
--- # a-directory-without-its-marker-and-one-that-is-not-there-are-refused
+-- # what-is-no-directory-of-files-is-refused
 --@ attributes
 --@ whole-sqlite
 --@ directory shared
@@ -106,6 +107,8 @@ SELECT * FROM counter_push('nowhere/');
 --!~ counter_push: 'nowhere/' is neither *
 SELECT * FROM counter_folder('nowhere');
 --!~ counter_folder: nowhere*
+SELECT * FROM counter_pull('.');
+--!~ counter_pull: .: it has no file .sqlite-counter, *
 SELECT * FROM counter_pull('shared', 'full');
 --!~ counter_pull: *
 SELECT count(*) FROM counter_folder('shared');

@@ -77,22 +77,27 @@ SELECT * FROM v;
 
 -- # a-key-that-lines-could-not-carry-is-refused-wherever-it-comes-from
 CREATE VIRTUAL TABLE v USING counter(k, j, n COUNTER, PRIMARY KEY(k, j));
-INSERT INTO v VALUES(zeroblob(1048570), '123456', 1);
-INSERT INTO v VALUES(zeroblob(1048570), '1234567', 1);
---!~ v: row (x'00*): the key has 1048577 bytes, and 1048576 are the limit
+INSERT INTO v VALUES(zeroblob(262138), '123456', 1);
+INSERT INTO v VALUES(zeroblob(262138), '1234567', 1);
+--!~ v: row (x'00*): the key has 262145 bytes, and 262144 are the limit
+INSERT INTO v(v, k) VALUES('purge below', zeroblob(262145));
+--!~ v: row (x'00*): the key has 262145 bytes, and 262144 are the limit
+SELECT counter_take(json_object('format', 1, 'source', '00000000-0000-0000-0000-00000000000b', 'since', 0, 'upto', 9, 'changes', json_array(json_object('table', 'v', 'packed', hex(counter_key(zeroblob(262145), 1)), 'seq', 1, 'change',
+  hex(counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"00000000-0000-0000-0000-00000000000b","clock":1,"value":7}]}}]}'))))));
+--!~ counter_take: *the key has 262145 bytes, and 262144 are the limit
 SELECT count(*), sum(n) FROM v;
 --= 1|1
 CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
-INSERT INTO t VALUES(hex(zeroblob(524289)), 1);
+INSERT INTO t VALUES(hex(zeroblob(131073)), 1);
 SELECT counter_replicate('t', 'n');
---!~ counter_replicate:*the key has 1048578 bytes, and 1048576 are the limit
+--!~ counter_replicate:*the key has 262146 bytes, and 262144 are the limit
 DELETE FROM t;
 INSERT INTO t VALUES('k', 1);
 SELECT counter_replicate('t', 'n');
 --= 1
-INSERT OR IGNORE INTO t VALUES(hex(zeroblob(524289)), 1);
---!~ *the key has 1048578 bytes, and 1048576 are the limit
-UPDATE OR REPLACE t SET k = hex(zeroblob(524289));
---!~ *the key has 1048578 bytes, and 1048576 are the limit
+INSERT OR IGNORE INTO t VALUES(hex(zeroblob(131073)), 1);
+--!~ *the key has 262146 bytes, and 262144 are the limit
+UPDATE OR REPLACE t SET k = hex(zeroblob(131073));
+--!~ *the key has 262146 bytes, and 262144 are the limit
 SELECT * FROM t;
 --= k|1

@@ -5,7 +5,7 @@ import os
 import time
 from typing import Any, Dict, List, NamedTuple, Optional
 
-from .database import SyncError, ask, in_transaction, told, transaction
+from .database import SyncError, ask, in_transaction, is_refusal, told, transaction
 from .folder import sync_folder
 from .results import count_apart, forget_warnings, tell_warnings
 
@@ -37,8 +37,13 @@ def sync_file(connection: Any, other: str) -> Dict[str, int]:
     changed: Dict[str, int] = {}
     more = not in_transaction(connection)
     while more:
-        with transaction(connection):
-            rows = ask(connection, "SELECT table_name, rows_changed, more FROM counter_pull(?, 'part')", other)
+        try:
+            with transaction(connection):
+                rows = ask(connection, "SELECT table_name, rows_changed, more FROM counter_pull(?, 'part')", other)
+        except Exception as error:
+            if not is_refusal(error):
+                raise
+            break  # counter_sync says what is wrong; it gives to a file that has no tables yet
         more = any(left for _, _, left in rows)
         for table, n, _ in rows:
             changed[table] = changed.get(table, 0) + n
