@@ -520,6 +520,7 @@ def statements(printed):
     return [line for line in printed.splitlines() if "counter_" in line]
 
 
+@pytest.mark.long
 def test_what_sqlmigrate_prints_untracks_one_column_of_several(project):
     """Whether the database is at that migration or not."""
     project.migration("0002_track", "0001_initial", "TrackCounter('Product', 'stock')")
@@ -540,6 +541,7 @@ def test_what_sqlmigrate_prints_untracks_one_column_of_several(project):
     assert project.tracked() == [("stock", "tracked")]
 
 
+@pytest.mark.long
 def test_what_sqlmigrate_prints_tracks_a_table_again_as_migrate_does(project):
     """Rebuilt, renamed in place and indexed anew; each printed statement is run on a database at that migration."""
     project.migration("0002_track", "0001_initial", "TrackCounter('Product', 'stock')", "TrackCounter('Product', 'sold')")
@@ -561,6 +563,7 @@ def test_what_sqlmigrate_prints_tracks_a_table_again_as_migrate_does(project):
     assert project.tracked() == []
 
 
+@pytest.mark.long
 def test_what_sqlmigrate_prints_of_a_table_that_is_made_and_tracked_at_once(project):
     initial = project.migrations / "0001_initial.py"
     initial.write_text("from sqlite_counter.django import TrackCounter\n" + re.sub(
@@ -789,6 +792,7 @@ def test_a_tracked_table_becomes_a_replicated_one_and_does_not_go_back(project):
     assert statements(project.manage("sqlmigrate", "shop", "0004")).count("SELECT counter_untrack('main.shop_product', 'n sold');") == 1
 
 
+@pytest.mark.long
 def test_what_sqlmigrate_prints_replicates_as_migrate_does(project):
     project.migration("0002_replicate", "0001_initial", 'ReplicateTable("Product", ["stock"], opening="same")')
     project.migration("0003_change", "0002_replicate", "migrations.AddField('Product', 'at', models.DateField(null=True))",

@@ -1023,7 +1023,7 @@ def test_a_row_that_was_counted_in_is_found_in_memory(tmp_path):
 
 
 def test_room_for_rows_in_memory_is_had_back_when_they_are_forgotten(db):
-    key = "x" * 1000000
+    key = "x" * 250000
     for _ in range(200):
         db.execute("INSERT INTO t VALUES (?, 1)", [key])
         db.execute("INSERT INTO t(t, k, n) VALUES ('reset', ?, 0)", [key])
