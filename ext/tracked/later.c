@@ -567,7 +567,7 @@ static bool waits_for_parent(apart_job *job, int64_t rowid, const ctr_apart_row 
          i < job->n_parents && (size_t)i < n && !lacks && ctr_rc(showing->conn) == SQLITE_OK; i++)
         lacks = lacks_parent(job, &keys->keys[i], &job->parents[i]);
     lend_shown(job, NULL);
-    if (lacks && !is->why) ctr_apart_explain(showing->tab, rowid, CTR_FOREIGN_KEY_FAILED);
+    if (lacks && !was_tried) ctr_apart_explain(showing->tab, rowid, CTR_FOREIGN_KEY_FAILED);
     return lacks;
 }
 

@@ -237,6 +237,30 @@ SELECT id FROM shown ORDER BY n;
 --= parent
 --= child
 
+-- # a-row-that-waited-for-a-value-and-now-lacks-its-parent-says-so
+PRAGMA foreign_keys = ON;
+ATTACH 'office.db' AS office;
+CREATE TABLE main.q(id TEXT PRIMARY KEY);
+CREATE TABLE office.q(id TEXT PRIMARY KEY);
+CREATE TABLE main.p(k TEXT PRIMARY KEY, code INTEGER UNIQUE, parent TEXT REFERENCES q(id));
+CREATE TABLE office.p(k TEXT PRIMARY KEY, code INTEGER UNIQUE, parent TEXT REFERENCES q(id));
+SELECT counter_replicate('main.p');
+--= 0
+SELECT counter_replicate('office.p');
+--= 0
+INSERT INTO main.p VALUES('a', 1, NULL);
+INSERT INTO office.q VALUES('o');
+INSERT INTO office.p VALUES('b', 1, 'o');
+SELECT rows_changed FROM counter_pull('office');
+--= 1
+SELECT DISTINCT row_key, why FROM counter_tracked WHERE state = 'waits';
+--= ('b')|UNIQUE constraint failed: p.code: the row ('a') has code 1
+DELETE FROM main.p;
+SELECT rows_changed FROM counter_pull('office');
+--= 0
+SELECT DISTINCT row_key, why FROM counter_tracked WHERE state = 'waits';
+--= ('b')|FOREIGN KEY constraint failed: q has no row with id = 'o'
+
 -- # values-that-wait-for-each-other-are-all-shown-in-one-pull-however-the-rows-are-stored
 ATTACH 'office.db' AS office;
 CREATE TABLE main.p(k INTEGER PRIMARY KEY, code TEXT UNIQUE);
