@@ -249,12 +249,14 @@ SELECT counter_replicate('main.p');
 SELECT counter_replicate('office.p');
 --= 0
 INSERT INTO main.p VALUES('a', 1, NULL);
+INSERT INTO main.q VALUES('o');
 INSERT INTO office.q VALUES('o');
 INSERT INTO office.p VALUES('b', 1, 'o');
 SELECT rows_changed FROM counter_pull('office');
 --= 1
 SELECT DISTINCT row_key, why FROM counter_tracked WHERE state = 'waits';
 --= ('b')|UNIQUE constraint failed: p.code: the row ('a') has code 1
+DELETE FROM main.q;
 DELETE FROM main.p;
 SELECT rows_changed FROM counter_pull('office');
 --= 0
