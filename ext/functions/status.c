@@ -325,43 +325,35 @@ static void show_apart_counter(const shown_row *row, int counter)
     sqlite3_free(question);
 }
 
-/* Shows the regular columns of a row that the table refuses. */
-static void show_refused(const shown_row *row, sqlite3_value **keys)
+/* Shows the value of a column that lines did not carry. */
+static void show_too_large(const shown_row *row, const char *column, const ctr_shown *shown,
+                           int64_t size)
 {
-    const ctr_tracked *tracked = row->showing->tracked;
-    if (!row->apart.refused) return;
-    if (!row->table->tab) ctr_row_values_open(row->table, row->row->tab);
-    ctr_row_values_show(row->table, row->row->rowid, keys);
-    for (int i = 0; i < tracked->n_regular && ctr_rc(tracked->conn) == SQLITE_OK; i++) {
-        const ctr_tracked_column *column = ctr_tracked_regular(tracked, i);
-        const ctr_shown *merged = &row->apart.shown[tracked->shape->n_counters + i],
-                        shown = {.null = true, .value = row->table->given[column->number]};
-        if (!column->name || !merged->value) continue;
-        show_apart_column(row, column->name, &shown, merged);
-        ctr_answer_text(row->answer, row->why);
-    }
-    ctr_row_values_reset(row->table);
+    const ctr_shown none = {.null = true};
+    show_apart_column(row, column, shown, &none);
+    ctr_answer_text(row->answer, ctr_text_print(row->row->conn,
+                                                "another file has a value of %lld bytes, and lines "
+                                                "carry %d of a row: a pull brings it",
+                                                (long long)size, CTR_LINE_VALUES_MOST));
 }
 
-/* Shows the values that lines did not carry. */
-static void show_too_large(const shown_row *row, sqlite3_value **keys)
+/* Shows the regular columns of a row that the table refuses, or that lines did not carry. */
+static void show_regular(const shown_row *row, sqlite3_value **keys)
 {
     const ctr_tracked *tracked = row->showing->tracked;
-    if (!row->apart.too_large) return;
+    if (!row->apart.refused && !row->apart.too_large) return;
     if (!row->table->tab) ctr_row_values_open(row->table, row->row->tab);
     ctr_row_values_show(row->table, row->row->rowid, keys);
     for (int i = 0; i < tracked->n_regular && ctr_rc(tracked->conn) == SQLITE_OK; i++) {
         const ctr_tracked_column *column = ctr_tracked_regular(tracked, i);
-        const ctr_shown none = {.null = true},
+        const ctr_too_large *large = ctr_apart_too_large(&row->apart, tracked, column->number);
+        const ctr_shown *merged = &row->apart.shown[tracked->shape->n_counters + i],
                         shown = {.null = true, .value = row->table->given[column->number]};
-        int64_t size = row->apart.too_large[tracked->shape->n_counters + i].size;
-        if (!column->name || size == 0) continue;
-        show_apart_column(row, column->name, &shown, &none);
-        ctr_answer_text(row->answer,
-                        ctr_text_print(tracked->conn,
-                                       "another file has a value of %lld bytes, and lines carry "
-                                       "%d of a row: a pull brings it",
-                                       (long long)size, CTR_LINE_VALUES_MOST));
+        bool is_refused = row->apart.refused && merged->value;
+        if (!column->name) continue;
+        if (is_refused) show_apart_column(row, column->name, &shown, merged);
+        if (is_refused) ctr_answer_text(row->answer, row->why);
+        if (large) show_too_large(row, column->name, &shown, large->size);
     }
     ctr_row_values_reset(row->table);
 }
@@ -393,8 +385,7 @@ static void show_apart_row(shown_row *row, int64_t rowid)
         row->why = ctr_blockers_explain(row->showing, row->row, keys, &row->apart);
         for (int i = 0; i < tracked->shape->n_counters && ctr_rc(conn) == SQLITE_OK; i++)
             show_apart_counter(row, i);
-        show_refused(row, keys);
-        show_too_large(row, keys);
+        show_regular(row, keys);
         if (ctr_rc(conn) == SQLITE_OK) show_ended(row);
     }
     for (int i = 0; row->row->found && keys && i < tracked->shape->n_keys; i++)

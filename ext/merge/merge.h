@@ -455,14 +455,14 @@ typedef struct ctr_feed {
     ctr_walk walk;
     uint8_t *ids; /* owned: n_ids of its own */
     size_t n_ids, room_ids;
+    ctr_conn *asks;   /* borrowed; the source may be read through a connection of its own */
+    int64_t left_out; /* values of the table that were too large */
     ctr_cell cell;    /* of the counter at hand */
     ctr_packed few;   /* owned: room for a cell with some of its shards */
     ctr_fed except;   /* what the source that asks has brought; upto 0: nothing */
     bool parts;       /* only the parts of the row at hand that have changed are told */
     bool whole;       /* all of the row at hand is told */
     bool own;         /* of its shards only own ones and openings */
-    ctr_conn *asks;   /* borrowed; the source may be read through a connection of its own */
-    int64_t left_out; /* values of the table that were too large */
     bool columns;     /* its regular columns are told */
     ctr_packed told;  /* owned: room for the columns of a row */
     struct ctr_told_place {
