@@ -3,7 +3,7 @@
 
 /* ---- the parts ------------------------------------------------------------------------------- */
 
-enum { TAG_OF_ROW = 1 };
+enum { TAG_OF_ROW = 1, TAG_OF_BIRTH };
 
 /* Added to the kind of the stamp of a regular column whose value is too large to be told. */
 enum { IS_TOO_LARGE = 4 };
@@ -57,15 +57,27 @@ static ctr_status take_told_stamp(const uint8_t **at, const uint8_t *end, ctr_st
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+/* Returns whether the birth of a row is told by itself: it is not the stamp of the INSERT. */
+static bool is_birth_told(const ctr_told_row *row)
+{
+    return row->life % 2 == 0 || row->birth.number != row->stamp.number ||
+           memcmp(row->birth.id, row->stamp.id, CTR_ID_SIZE) != 0;
+}
+
 uint8_t *ctr_change_begin_row(uint8_t *out, const ctr_told_row *row, uint64_t n)
 {
     uint8_t state[CTR_CHANGE_HEADER_MAX], *end = state;
     *out++ = CTR_TELLS_ROW;
-    *out++ = row->is;
+    *out++ = (uint8_t)(row->is + (row->is && row->born));
     if (row->is) {
         end = ctr_varint_put(end, row->life);
         if (row->life % 2 == 1) end = put_told_stamp(end, &row->stamp);
         *out++ = TAG_OF_ROW;
+        out = put_sized(out, state, (size_t)(end - state));
+    }
+    if (row->is && row->born) {
+        end = is_birth_told(row) ? put_told_stamp(state, &row->birth) : state;
+        *out++ = TAG_OF_BIRTH;
         out = put_sized(out, state, (size_t)(end - state));
     }
     return ctr_varint_put(out, n);
@@ -220,6 +232,16 @@ static ctr_status take_row_state(ctr_told_row *row, const uint8_t *at, const uin
     return status == CTR_OK && at < end ? CTR_TRAILING : status;
 }
 
+static ctr_status take_birth(ctr_told_row *row, const uint8_t *at, const uint8_t *end)
+{
+    row->born = true;
+    row->birth = row->stamp;
+    if (at == end && row->life % 2 == 1) return CTR_OK;
+    ctr_status status = take_told_stamp(&at, end, &row->birth);
+    if (status == CTR_OK && !is_birth_told(row)) status = CTR_OUT_OF_RANGE;
+    return status == CTR_OK && at < end ? CTR_TRAILING : status;
+}
+
 /* Takes what is known of the row as a whole, each with a tag. */
 static ctr_status take_row_fields(ctr_change_view *change, const uint8_t **at, const uint8_t *end)
 {
@@ -227,13 +249,15 @@ static ctr_status take_row_fields(ctr_change_view *change, const uint8_t **at, c
     uint64_t n = 0, tag;
     const uint8_t *bytes;
     ctr_status status = ctr_varint_take(at, end, &n);
-    if (status == CTR_OK && n > TAG_OF_ROW) status = CTR_NEWER_FORMAT;
-    for (uint64_t i = 0; i < n && status == CTR_OK; i++) {
+    if (status == CTR_OK && n > TAG_OF_BIRTH) status = CTR_NEWER_FORMAT;
+    for (uint64_t i = TAG_OF_ROW; i <= n && status == CTR_OK; i++) {
         status = ctr_varint_take(at, end, &tag);
-        if (status == CTR_OK && tag != TAG_OF_ROW)
-            status = tag > TAG_OF_ROW ? CTR_NEWER_FORMAT : CTR_OUT_OF_RANGE;
+        if (status == CTR_OK && tag != i)
+            status = tag > TAG_OF_BIRTH ? CTR_NEWER_FORMAT : CTR_OUT_OF_RANGE;
         if (status == CTR_OK) status = take_sized(at, end, &bytes, &size);
-        if (status == CTR_OK) status = take_row_state(&change->row, bytes, bytes + size);
+        if (status == CTR_OK)
+            status = i == TAG_OF_ROW ? take_row_state(&change->row, bytes, bytes + size)
+                                     : take_birth(&change->row, bytes, bytes + size);
     }
     return status;
 }

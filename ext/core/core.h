@@ -127,29 +127,25 @@ typedef struct ctr_key_value {
  * Of two equal stamps mine stays. Values are never compared: conversions, triggers and encodings
  * make them differ under one stamp, and two files would overwrite each other for ever.
  *
+ * A row whose key SQLite has given out (table/spread.c) has a birth: the stamp of its first INSERT,
+ * which its tombstone and its later lives keep. Two rows under one key with different births are
+ * two rows that were given one number: the one that was born first wins whole, before lives are
+ * compared, and none without a birth comes before all others. So the state is (B, L, K).
+ *
  * As stored in <table>_cells, in the column _row:
  *
- *     life      varint, 1 ... 2^31-1; nothing follows an even one
+ *     life      varint, 1 ... 2^31-1; after an even one follows the birth, if there is one
  *     number    varint: the stamp of the INSERT
  *     writer    varint: the number that the file has given to the id (table/table.h)
- *     n         varint: the regular columns that the file knew. One with a higher number has no
- *               stamp
+ *     n         varint: 4 times the number of regular columns that the file knew, plus 1 if the
+ *               stamp of the INSERT is the birth, 2 if there is another one. A column with a higher
+ *               number has no stamp
+ *     birth     the number and writer of another one
  *     columns whose stamp is another one, in ascending order:
  *         column    varint: twice its number among those of the file, plus 1 if it has no stamp
  *         number    varint and
  *         writer    varint, unless it has none
- *
- * Between files, in a feed, it stands on its own:
- *
- *     byte 0    0xA1: a row (high half) of format 1 (low half)
- *     life      as above
- *     number    varint, and the id, 16 bytes: the stamp of the INSERT
- *     n         varint: regular columns, in ascending memcmp order of their names, none twice
- *         name      varint: bytes; the name in UTF-8
- *         kind      byte: 0: the stamp of the INSERT, 1: its own, 2: none
- *         stamp     varint and id, if it has its own
- *     values    a packed key (core/key.c) with a value for each column; nothing stands for NULL. It
- *               is missing if n is 0 */
+ */
 
 /* Numbers of stamps in a millisecond. */
 enum { CTR_STAMPS_IN_MS = 4096 };
@@ -209,6 +205,8 @@ typedef struct ctr_column_stamp {
 /* The row cell of a row, its columns by their numbers in the file. */
 typedef struct ctr_row_cell {
     uint32_t life; /* 0: there never was such a row */
+    bool born;     /* it has a birth */
+    ctr_stamp birth;
     ctr_stamp row;
     int n;
     ctr_column_stamp *columns; /* n; the caller's */
@@ -218,7 +216,7 @@ typedef struct ctr_row_cell {
 typedef enum ctr_row_outcome {
     CTR_ROW_STAYS,    /* nothing of mine has changed; counters are not merged, for I am ahead */
     CTR_ROW_MERGES,   /* the same life: the counters are merged, too */
-    CTR_ROW_REPLACED, /* a higher life: the counters are theirs */
+    CTR_ROW_REPLACED, /* a higher life, or a row that was born before: the counters are theirs */
 } ctr_row_outcome;
 
 /* Turn ids into the numbers of writers and back. The second returns NULL for an unknown number. */
@@ -232,9 +230,12 @@ typedef struct ctr_writer_map {
  * table and the key. Numbers are varints unless they are said to be bytes.
  *
  *     byte 0: what it tells
- *     1  a row        how many fields, at most 1 now; each a tag, its size, its bytes
+ *     1  a row        how many fields, at most 2 now; each a tag, its size, its bytes, in ascending
+ *                     order of tags
  *                       1  of a replicated table: the life of the row; if that is odd, the stamp
  *                          of its INSERT
+ *                       2  behind that, of a row with a birth: its stamp; nothing if it is that of
+ *                          the INSERT
  *                     how many columns, in the order of their names and kinds; each
  *                       the size of the name, the name at birth in UTF-8
  *                       the generation; a byte: the code of the kind; the size of the rest
@@ -268,6 +269,8 @@ typedef struct ctr_told_row {
     bool is;
     uint32_t life;
     ctr_stamp stamp; /* if it is live */
+    bool born;
+    ctr_stamp birth;
 } ctr_told_row;
 
 typedef struct ctr_told_column {
@@ -744,6 +747,9 @@ static inline bool ctr_row_cell_is_live(const ctr_row_cell *cell)
 /* Returns whether a wins over b; the id decides between equal numbers. */
 bool ctr_row_cell_beats(const ctr_stamp *a, const ctr_stamp *b);
 
+/* Returns a number below 0 if a was born before b, above it if after; 0: they are one row. */
+int ctr_row_cell_age(const ctr_row_cell *a, const ctr_row_cell *b);
+
 /* Returns the stamp of a column of a live row; NULL: it has none. */
 const ctr_stamp *ctr_row_cell_stamp(const ctr_row_cell *cell, int column);
 
@@ -792,7 +798,7 @@ bool ctr_row_cell_begin_again(ctr_row_cell *cell, bool next, const uint8_t id[CT
 /* Bytes that a cell with n columns needs at most. */
 static inline size_t ctr_row_cell_room(int n)
 {
-    return 40 + (size_t)n * 30;
+    return 60 + (size_t)n * 30;
 }
 
 /* Write a cell, and return its size; read one into a cell with room for cell->n columns. Those
@@ -811,7 +817,7 @@ const char *ctr_row_cell_status_text(ctr_status status);
 /* Write a change; all return the end. Room: CTR_CHANGE_HEADER_MAX, and for each column that and its
  * name and state; for an answer its bytes. A row begins with the number of its columns, which are
  * put in the order of their names. */
-enum { CTR_CHANGE_HEADER_MAX = 64 };
+enum { CTR_CHANGE_HEADER_MAX = 96 };
 uint8_t *ctr_change_begin_row(uint8_t *out, const ctr_told_row *row, uint64_t n);
 uint8_t *ctr_change_put_column(uint8_t *out, const ctr_told_column *column);
 uint8_t *ctr_change_put_floors(uint8_t *out);

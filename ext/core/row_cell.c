@@ -16,6 +16,13 @@ static bool is_same(const ctr_stamp *a, const ctr_stamp *b)
     return a->number == b->number && memcmp(a->id, b->id, CTR_ID_SIZE) == 0;
 }
 
+int ctr_row_cell_age(const ctr_row_cell *a, const ctr_row_cell *b)
+{
+    if (a->born != b->born) return a->born ? 1 : -1;
+    if (!a->born || is_same(&a->birth, &b->birth)) return 0;
+    return ctr_row_cell_beats(&a->birth, &b->birth) ? 1 : -1;
+}
+
 const ctr_stamp *ctr_row_cell_stamp(const ctr_row_cell *cell, int column)
 {
     const ctr_column_stamp *stamp = &cell->columns[column];
@@ -115,6 +122,8 @@ ctr_status ctr_row_cell_delete(ctr_row_cell *cell)
 static void take_all(ctr_row_cell *mine, const ctr_row_cell *theirs, const int *map, bool *taken)
 {
     mine->life = theirs->life;
+    mine->born = theirs->born;
+    mine->birth = theirs->birth;
     mine->row = theirs->row;
     bool live = ctr_row_cell_is_live(theirs);
     for (int i = 0; i < mine->n; i++) {
@@ -128,8 +137,9 @@ ctr_row_outcome ctr_row_cell_join(ctr_row_cell *mine, const ctr_row_cell *theirs
                                   bool *taken)
 {
     memset(taken, 0, (size_t)mine->n * sizeof *taken);
-    if (theirs->life < mine->life) return CTR_ROW_STAYS;
-    if (theirs->life > mine->life) {
+    int age = mine->life > 0 && theirs->life > 0 ? ctr_row_cell_age(mine, theirs) : 0;
+    if (age < 0 || (age == 0 && theirs->life < mine->life)) return CTR_ROW_STAYS;
+    if (age > 0 || theirs->life > mine->life) {
         take_all(mine, theirs, map, taken);
         return CTR_ROW_REPLACED;
     }
@@ -151,10 +161,16 @@ ctr_row_outcome ctr_row_cell_join(ctr_row_cell *mine, const ctr_row_cell *theirs
 
 /* ---- values that were lost ------------------------------------------------------------------- */
 
+/* Returns whether both are in the same life of one row, and live. */
+static bool is_one_life(const ctr_row_cell *a, const ctr_row_cell *b)
+{
+    return a->life == b->life && ctr_row_cell_is_live(a) && ctr_row_cell_age(a, b) == 0;
+}
+
 bool ctr_row_cell_lacks(const ctr_row_cell *mine, const ctr_row_cell *theirs, const int *map)
 {
     bool any = false, all = true;
-    if (mine->life != theirs->life || !ctr_row_cell_is_live(mine)) return false;
+    if (!is_one_life(mine, theirs)) return false;
     bool one_insert = is_same(&mine->row, &theirs->row);
     for (int i = 0; i < mine->n; i++) {
         if (map[i] < 0) continue;
@@ -178,7 +194,7 @@ bool ctr_row_cell_began_apart(const ctr_row_cell *mine, const ctr_row_cell *thei
                               bool *apart)
 {
     bool any = false;
-    if (mine->life != theirs->life || !ctr_row_cell_is_live(mine)) return false;
+    if (!is_one_life(mine, theirs)) return false;
     if (!is_of_beginning(&mine->row) && !is_of_beginning(&theirs->row)) return false;
     memset(apart, 0, (size_t)mine->n * sizeof *apart);
     for (int i = 0; i < mine->n; i++) {
@@ -217,6 +233,15 @@ bool ctr_row_cell_begin_again(ctr_row_cell *cell, bool next, const uint8_t id[CT
 
 /* ---- as stored ------------------------------------------------------------------------------- */
 
+typedef enum birth_kind { BIRTH_NONE, BIRTH_OF_ROW, BIRTH_OWN, BIRTH_KINDS = 4 } birth_kind;
+
+static birth_kind birth_of(const ctr_row_cell *cell)
+{
+    if (!cell->born) return BIRTH_NONE;
+    bool is_of_row = ctr_row_cell_is_live(cell) && is_same(&cell->birth, &cell->row);
+    return is_of_row ? BIRTH_OF_ROW : BIRTH_OWN;
+}
+
 static uint8_t *put_short_stamp(uint8_t *out, const ctr_stamp *stamp, const ctr_writer_map *writers)
 {
     out = ctr_varint_put(out, (uint64_t)stamp->number);
@@ -226,9 +251,12 @@ static uint8_t *put_short_stamp(uint8_t *out, const ctr_stamp *stamp, const ctr_
 size_t ctr_row_cell_write(const ctr_row_cell *cell, const ctr_writer_map *writers, uint8_t *out)
 {
     uint8_t *at = ctr_varint_put(out, cell->life);
-    if (!ctr_row_cell_is_live(cell)) return (size_t)(at - out);
-    at = put_short_stamp(at, &cell->row, writers);
-    at = ctr_varint_put(at, (uint64_t)cell->n);
+    bool live = ctr_row_cell_is_live(cell);
+    birth_kind birth = birth_of(cell);
+    if (live) at = put_short_stamp(at, &cell->row, writers);
+    if (live) at = ctr_varint_put(at, (uint64_t)cell->n * BIRTH_KINDS + birth);
+    if (birth == BIRTH_OWN) at = put_short_stamp(at, &cell->birth, writers);
+    if (!live) return (size_t)(at - out);
     for (int i = 0; i < cell->n; i++) {
         const ctr_column_stamp *column = &cell->columns[i];
         if (column->kind == CTR_STAMP_OF_ROW) continue;
@@ -293,15 +321,25 @@ ctr_status ctr_row_cell_read(ctr_row_cell *cell, const ctr_writer_map *writers,
                              const uint8_t *bytes, size_t size)
 {
     const uint8_t *at = bytes, *end = bytes + size;
-    uint64_t known;
-    cell->row = (ctr_stamp){0};
+    uint64_t known = 0, birth = BIRTH_OWN;
+    cell->row = cell->birth = (ctr_stamp){0};
     stamp_all(cell, CTR_STAMP_OF_ROW);
     ctr_status status = take_life(&at, end, &cell->life);
     if (status != CTR_OK) return status;
-    if (!ctr_row_cell_is_live(cell)) return at == end ? CTR_OK : CTR_TRAILING;
-    status = take_short_stamp(&at, end, writers, &cell->row);
-    if (status == CTR_OK) status = take_up_to(&at, end, (uint64_t)cell->n, &known);
-    return status == CTR_OK ? read_columns(cell, known, at, end, writers) : status;
+    bool live = ctr_row_cell_is_live(cell);
+    if (!live && at == end) birth = BIRTH_NONE;
+    if (live) status = take_short_stamp(&at, end, writers, &cell->row);
+    if (live && status == CTR_OK)
+        status = take_up_to(&at, end, (uint64_t)cell->n * BIRTH_KINDS + BIRTH_OWN, &known);
+    if (live) birth = known % BIRTH_KINDS;
+    cell->born = birth != BIRTH_NONE;
+    if (birth == BIRTH_OF_ROW) cell->birth = cell->row;
+    if (status == CTR_OK && birth >= BIRTH_OWN)
+        status = birth > BIRTH_OWN ? CTR_OUT_OF_RANGE
+                                   : take_short_stamp(&at, end, writers, &cell->birth);
+    if (status != CTR_OK) return status;
+    if (!live) return at == end ? CTR_OK : CTR_TRAILING;
+    return read_columns(cell, known / BIRTH_KINDS, at, end, writers);
 }
 
 const char *ctr_row_cell_status_text(ctr_status status)

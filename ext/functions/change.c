@@ -4,7 +4,7 @@
  *     counter_change_json(change)     the same as JSON
  *     counter_change_of(json)         the change that such JSON tells
  *
- *     {"tells":"row","row":{"life":1,"stamp":{"number":7,"id":"..."}},"columns":[
+ *     {"tells":"row","row":{"life":1,"stamp":{"number":7,"id":"..."},"birth":{...}},"columns":[
  *       {"name":"stock","kind":"counter","generation":1,
  *        "cell":{"life":1,"value":5,"shards":[{"id":"...","clock":2,"value":5}]}},
  *       {"name":"title","kind":"regular","generation":0,"stamp":{...},"value":"jam"},
@@ -13,7 +13,8 @@
  *     {"tells":"column","name":"stock","kind":"counter","generation":2}
  *     {"tells":"answer","answer":"01..."}                              hexadecimal
  *
- * "row" is missing if the table is not replicated, the stamp of a row if it is deleted. A regular
+ * "row" is missing if the table is not replicated, the stamp of a row if it is deleted, the birth
+ * of one whose key the application gave. A regular
  * column without a stamp has "stamp":null and no value; one whose value is too large to be told
  * has its size in bytes. Values are as in counter_key_json. What JSON says beyond that is refused;
  * the value of a cell, its sum, is not read. */
@@ -129,6 +130,13 @@ static void answer_told_row(ctr_answer *answer, ctr_change_view *change)
         answer_told_stamp(answer, row->life % 2 == 1 ? &row->stamp : NULL);
         answer_null(answer, 2);
     }
+    if (row->is && row->born) {
+        answer_null(answer, 1);
+        ctr_answer_text(answer, "birth");
+        answer_null(answer, 3);
+        answer_told_stamp(answer, &row->birth);
+        answer_null(answer, 2);
+    }
     while (ctr_change_next(change, &column)) answer_told_column(answer, row, &column);
 }
 
@@ -167,10 +175,10 @@ static void append_name_json(sqlite3_str *out, const ctr_told_column *column)
                         (long long)column->generation);
 }
 
-static void append_stamp_json(sqlite3_str *out, const ctr_stamp *stamp)
+static void append_stamp_json(sqlite3_str *out, const char *name, const ctr_stamp *stamp)
 {
     char id[CTR_ID_TEXT_SIZE];
-    sqlite3_str_appendall(out, ",\"stamp\":");
+    sqlite3_str_appendf(out, ",\"%s\":", name);
     if (stamp) ctr_id_to_text(stamp->id, id);
     if (stamp)
         sqlite3_str_appendf(out, "{\"number\":%lld,\"id\":\"%s\"}",
@@ -191,7 +199,7 @@ static void append_column_json(sqlite3_str *out, const ctr_told_row *row,
         ctr_cell_append_json(out, &cell);
     } else {
         const ctr_key_value value = told_value(column);
-        append_stamp_json(out, told_stamp(column, row));
+        append_stamp_json(out, "stamp", told_stamp(column, row));
         if (column->size > 0) sqlite3_str_appendall(out, ",\"value\":");
         if (column->size > 0) ctr_key_json_append_exactly(out, &value);
         if (column->too_large > 0)
@@ -205,7 +213,8 @@ static void append_row_json(sqlite3_str *out, ctr_change_view *change)
     ctr_told_column column;
     const ctr_told_row *row = &change->row;
     if (row->is) sqlite3_str_appendf(out, ",\"row\":{\"life\":%lld", (long long)row->life);
-    if (row->is && row->life % 2 == 1) append_stamp_json(out, &row->stamp);
+    if (row->is && row->life % 2 == 1) append_stamp_json(out, "stamp", &row->stamp);
+    if (row->is && row->born) append_stamp_json(out, "birth", &row->birth);
     if (row->is) sqlite3_str_appendchar(out, 1, '}');
     sqlite3_str_appendall(out, ",\"columns\":[");
     for (const char *comma = ""; ctr_change_next(change, &column); comma = ",") {
@@ -479,9 +488,9 @@ static int by_told_name(const void *a, const void *b)
 
 static void take_row_member(change_maker *maker, ctr_span value)
 {
-    enum { LIFE, STAMP, N };
+    enum { LIFE, STAMP, BIRTH, N };
     ctr_span members[N];
-    static const char *const KNOWN[] = {"life", "stamp", NULL};
+    static const char *const KNOWN[] = {"life", "stamp", "birth", NULL};
     if (!take_json_members(maker, value, "the member row", KNOWN, members)) return;
     maker->row.is = true;
     maker->row.life =
@@ -492,6 +501,8 @@ static void take_row_member(change_maker *maker, ctr_span value)
                         live ? "a row with an odd life has a stamp"
                              : "a row with an even life is deleted, and has no stamp");
     if (live && members[STAMP].text) take_stamp_of(maker, members[STAMP], &maker->row.stamp);
+    maker->row.born = members[BIRTH].text != NULL;
+    if (maker->row.born) take_stamp_of(maker, members[BIRTH], &maker->row.birth);
 }
 
 static void write_row_change(change_maker *maker)

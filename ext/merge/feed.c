@@ -226,7 +226,12 @@ static bool read_row_cell(ctr_row_giver *giver, sqlite3_stmt *stands)
 
 static ctr_told_row told_row_of(const ctr_row_giver *giver)
 {
-    return (ctr_told_row){.is = true, .life = giver->cell.life, .stamp = giver->cell.row};
+    const ctr_row_cell *cell = &giver->cell;
+    return (ctr_told_row){.is = true,
+                          .life = cell->life,
+                          .stamp = cell->row,
+                          .born = cell->born,
+                          .birth = cell->birth};
 }
 
 bool ctr_row_feed_read(ctr_conn *conn, ctr_row_giver *giver, sqlite3_stmt *stands,
@@ -473,6 +478,8 @@ bool ctr_row_feed_join_told(ctr_merge *merge, const ctr_change_view *change, ctr
     if (ctr_rc(merge->conn) != SQLITE_OK) return false;
     row->cell.life = change->row.life;
     row->cell.row = change->row.stamp;
+    row->cell.born = change->row.born;
+    row->cell.birth = change->row.birth;
     take_told_columns(merge, *change, row);
     return join_taken(merge, row);
 }

@@ -756,6 +756,7 @@ ctr_row_outcome ctr_merge_row(ctr_merge *merge, const ctr_row_cell *theirs, cons
     int64_t highest = ctr_row_cell_highest(theirs);
     bool is_live = ctr_row_cell_is_live(theirs); /* a row has no generation, only its columns */
     if (is_live && theirs->row.number > highest) highest = theirs->row.number;
+    if (theirs->born && theirs->birth.number > highest) highest = theirs->birth.number;
     if (highest > CTR_STAMP_MAX) refuse_stamp(merge, highest);
     ctr_row_outcome outcome = ctr_row_join(row, theirs, map);
     const ctr_row_cell *mine = ctr_row_stamps(row);

@@ -193,7 +193,8 @@ bool ctr_regular_room(ctr_tab *tab, ctr_row_cell *cell, int *room)
         *room = registry->n;
     }
     cell->life = 0;
-    cell->row = (ctr_stamp){0};
+    cell->born = false;
+    cell->row = cell->birth = (ctr_stamp){0};
     cell->n = registry->n;
     memset(cell->columns, 0, (size_t)cell->n * sizeof *cell->columns);
     return true;

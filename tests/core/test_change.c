@@ -59,6 +59,9 @@ static void make_row(made_change *made)
     *made = (made_change){.row = {.is = rand() % 3 > 0}};
     if (made->row.is) made->row.life = 1 + (uint32_t)(rand() % 3);
     if (made->row.life % 2 == 1) made->row.stamp = random_told_stamp(0);
+    made->row.born = made->row.is && rand() % 2;
+    if (made->row.born)
+        made->row.birth = rand() % 2 && made->row.life % 2 ? made->row.stamp : random_told_stamp(0);
     bool dead = made->row.is && made->row.life % 2 == 0;
     for (int i = 0; i < COLUMNS && !dead; i++)
         if (rand() % 2) made->columns[made->n++] = random_column(&made->row, NAMES[i]);
@@ -99,6 +102,8 @@ static void a_row_comes_back_as_it_was_told(void **state)
         assert_int_equal(change.row.is, made.row.is);
         assert_int_equal(change.row.life, made.row.life);
         assert_same_stamp(&change.row.stamp, &made.row.stamp);
+        assert_int_equal(change.row.born, made.row.born);
+        assert_same_stamp(&change.row.birth, &made.row.birth);
         for (; ctr_change_next(&change, &column); n++)
             assert_same_column(&column, &made.columns[n]);
         assert_int_equal(n, made.n);
@@ -168,8 +173,8 @@ static void what_this_version_does_not_know_is_newer(void **state)
     (void)state;
     assert_status("\x05", CTR_NEWER_FORMAT);
     assert_status("\x3f", CTR_NEWER_FORMAT);
-    assert_status("\x01\x02\x01\x01\x02\x09\x01\x00\x00", CTR_NEWER_FORMAT); /* two fields */
-    assert_status("\x01\x01\x02\x01\x02\x00", CTR_NEWER_FORMAT);             /* another tag */
+    assert_status("\x01\x03\x01\x01\x02\x09\x01\x00\x00", CTR_NEWER_FORMAT); /* three fields */
+    assert_status("\x01\x01\x03\x01\x02\x00", CTR_NEWER_FORMAT);             /* another tag */
     assert_status("\x03\x01n\x01\x03", CTR_NEWER_FORMAT);                    /* another kind */
 }
 
@@ -185,9 +190,12 @@ static void bytes_that_say_something_else_are_refused(void **state)
     assert_status("\x01\x01\x01\x01\x00\x00", CTR_OUT_OF_RANGE); /* there was never such a row */
     assert_status("\x01\x01\x00\x01\x02\x00", CTR_OUT_OF_RANGE); /* tag 0 */
     assert_status("\x01\x01\x01\x02\x02\x02\x00", CTR_TRAILING); /* behind the life */
+    assert_status("\x01\x01\x02\x00\x00", CTR_OUT_OF_RANGE);     /* a birth of no row */
+    assert_status("\x01\x02\x01\x01\x02\x02\x00\x00", CTR_TRUNCATED);    /* none of a tombstone */
+    assert_status("\x01\x02\x02\x00\x01\x01\x02\x00", CTR_OUT_OF_RANGE); /* before its row */
     assert_status("\x01\x01\x01\x01\x02\x01\x01n\x00\x02\x01\x02", CTR_OUT_OF_RANGE);
     assert_status("\x01\x00\x01\x01n\x00\x02\x02\x00\x00",
-                  CTR_OUT_OF_RANGE);                                  /* no row, a regular */
+                  CTR_OUT_OF_RANGE);                                /* no row, a regular */
     assert_status("\x01\x00\x01\x01n\x01\x01\x00", CTR_NOT_A_CELL); /* an empty cell */
     assert_status("\x01\x00\x01\x01n\x02\x01\x02\xc1\x02", CTR_OUT_OF_RANGE); /* that was dropped */
     assert_status("\x01\x00\x01\x00\x01\x01\x02\xc1\x02", CTR_OUT_OF_RANGE);  /* without a name */

@@ -37,6 +37,8 @@ static void make_row(row *made)
     *made = (row){.cell = {.life = (uint32_t)(rand() % 4), .row = random_stamp(), .n = COLUMNS}};
     made->cell.columns = made->columns;
     bool live = ctr_row_cell_is_live(&made->cell);
+    made->cell.born = made->cell.life > 0 && rand() % 3 > 0;
+    if (made->cell.born) made->cell.birth = rand() % 2 ? made->cell.row : random_stamp();
     if (!live) made->cell.row = (ctr_stamp){0};
     for (int i = 0; i < COLUMNS && live; i++) {
         made->columns[i].kind = (ctr_stamp_kind)(rand() % 3);
@@ -56,7 +58,8 @@ static void copy_row(row *to, const row *from)
 
 static bool same_row(const row *a, const row *b)
 {
-    if (a->cell.life != b->cell.life) return false;
+    if (a->cell.life != b->cell.life || a->cell.born != b->cell.born) return false;
+    if (a->cell.born && !same_stamp(&a->cell.birth, &b->cell.birth)) return false;
     if (!ctr_row_cell_is_live(&a->cell)) return true;
     bool same = same_stamp(&a->cell.row, &b->cell.row);
     for (int i = 0; i < COLUMNS && same; i++)
@@ -109,15 +112,51 @@ static void test_a_value_is_taken_exactly_where_the_stamp_becomes_theirs(void **
         make_row(&b);
         copy_row(&both, &a);
         ctr_row_outcome outcome = ctr_row_cell_join(&both.cell, &b.cell, SAME, taken);
-        assert_int_equal(outcome == CTR_ROW_REPLACED, b.cell.life > a.cell.life);
+        int age = a.cell.life > 0 && b.cell.life > 0 ? ctr_row_cell_age(&a.cell, &b.cell) : 0;
+        bool is_one = age == 0;
+        assert_int_equal(outcome == CTR_ROW_REPLACED,
+                         age > 0 || (is_one && b.cell.life > a.cell.life));
         for (int k = 0; k < COLUMNS; k++) {
             bool live = ctr_row_cell_is_live(&both.cell);
             const ctr_stamp *now = live ? ctr_row_cell_stamp(&both.cell, k) : NULL;
-            const ctr_stamp *here =
-                a.cell.life == both.cell.life && live ? ctr_row_cell_stamp(&a.cell, k) : NULL;
+            bool stays = age < 0 || (is_one && a.cell.life == both.cell.life);
+            const ctr_stamp *here = stays && live ? ctr_row_cell_stamp(&a.cell, k) : NULL;
             assert_int_equal(taken[k], now && !same_stamp(now, here));
         }
     }
+}
+
+static void test_of_two_rows_under_one_key_the_one_that_was_born_first_wins_whole(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS; i++) {
+        row a, b, first, both;
+        make_row(&a);
+        make_row(&b);
+        if (a.cell.life == 0 || b.cell.life == 0) continue;
+        int age = ctr_row_cell_age(&a.cell, &b.cell);
+        assert_int_equal(age, -ctr_row_cell_age(&b.cell, &a.cell));
+        copy_row(&first, age < 0 ? &a : &b);
+        both = joined(&a, &b);
+        if (age != 0) assert_same_row(both, first);
+    }
+}
+
+static void test_a_birth_stays_as_the_row_lives_and_dies(void **state)
+{
+    (void)state;
+    const ctr_stamp birth = {.number = 5};
+    row a = {.cell = {.n = COLUMNS, .born = true, .birth = birth}};
+    a.cell.columns = a.columns;
+    for (int64_t i = 5; i < 15; i++) {
+        const ctr_stamp stamp = {.number = i};
+        assert_int_equal(i % 3 == 2   ? ctr_row_cell_insert(&a.cell, &stamp)
+                         : i % 3 == 0 ? ctr_row_cell_insert(&a.cell, &stamp)
+                                      : ctr_row_cell_delete(&a.cell),
+                         CTR_OK);
+        assert_true(a.cell.born && same_stamp(&a.cell.birth, &birth));
+    }
+    assert_int_equal(a.cell.life, 7);
 }
 
 static void test_a_write_beats_everything_that_it_replaces(void **state)
@@ -329,6 +368,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_join_does_not_depend_on_order_grouping_and_repetition),
         cmocka_unit_test(test_a_value_is_taken_exactly_where_the_stamp_becomes_theirs),
+        cmocka_unit_test(test_of_two_rows_under_one_key_the_one_that_was_born_first_wins_whole),
+        cmocka_unit_test(test_a_birth_stays_as_the_row_lives_and_dies),
         cmocka_unit_test(test_a_write_beats_everything_that_it_replaces),
         cmocka_unit_test(test_a_higher_generation_wins_over_all_times_and_stays),
         cmocka_unit_test(test_a_row_lives_and_dies_in_turns),

@@ -52,7 +52,8 @@ static bool same_stamp(const ctr_stamp *a, const ctr_stamp *b)
 
 static bool same_cell(const ctr_row_cell *a, const ctr_row_cell *b)
 {
-    if (a->life != b->life || a->n != b->n) return false;
+    if (a->life != b->life || a->n != b->n || a->born != b->born) return false;
+    if (a->born && !same_stamp(&a->birth, &b->birth)) return false;
     if (!ctr_row_cell_is_live(a)) return true;
     if (!same_stamp(&a->row, &b->row)) return false;
     for (int i = 0; i < a->n; i++)

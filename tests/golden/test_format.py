@@ -16,8 +16,8 @@ VIEWS = [("/", 12, 331, 77, 2), ("/a", 12, 9, 0, None), ("/c", 15, -7, 0, 0), ("
 THINGS = [(-2**63, 1), ("it's", 3), (b"\x00\xff", 4), ("zero", 2**63 - 1), ("Tea", 4)]
 DIGESTS = ("56188c4e-6050-50b5-9da8-2d54d70199d5", "1482324b-4a6d-5ccf-9f3e-9aee8f250029")
 MAIN, EAST = "9b39dc4c-8ea0-3144-b740-42f17abae090", "03e11928-372f-3ca6-a88c-0ecc5f255f4c"
-UNRELEASED = "the file is of format {}, which was never released: this library knows format 1004"
-NEWER = "the file was written by a newer version: format 1005, this library knows 1004; install a newer sqlite-counter"
+UNRELEASED = "the file is of format {}, which was never released: this library knows format 1005"
+NEWER = "the file was written by a newer version: format 1006, this library knows 1005; install a newer sqlite-counter"
 LEVELS = [(1, 10), (2, 3), (3, 9223372036854775008), (4, -3), *((k, k) for k in range(5, 41)), (41, 1)]
 
 
@@ -175,7 +175,7 @@ def strange(request, path):
         shutil.copyfile(HERE / f"format{request.param}.db", path)
         return path, UNRELEASED.format(request.param)
     plain = sqlite3.connect(path)
-    plain.execute("UPDATE counter_replica SET format = 1005")
+    plain.execute("UPDATE counter_replica SET format = 1006")
     plain.commit()
     plain.close()
     return path, NEWER

@@ -885,7 +885,7 @@ INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', c
 --! counter_changes: table p: the change is none: its first byte is that of something else
 INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), x'0101', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --! counter_changes: table p: the change is cut short
-INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), x'0101020102', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), x'0103020102', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --! counter_changes: table p: the change was made by a newer version of sqlite-counter: install it here, too
 INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), x'0101011201050000000000000000000000000000000A01017600021301050000000000000000000000000000000A03', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --! counter_changes: table p: the change: column v has no stamp and value of a regular column, or another generation than its stamp
