@@ -196,6 +196,9 @@ struct ctr_conn {
 
     bool noted; /* some batch may have pending entries */
 
+    /* Rises when the sequence of a spread table may be elsewhere: tracked/spread.c. */
+    unsigned unsettled;
+
     /* The round of calls that is going on: table/events.c. Work in between ends it. */
     struct {
         ctr_call call;

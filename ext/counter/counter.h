@@ -126,6 +126,11 @@ typedef struct ctr_tracker {
     void (*close)(ctr_table *table);
     /* Returns the tracked table, lent by the objects of the file; NULL: there is none. */
     const char *(*tracked_table)(const ctr_table *table);
+    /* The table has joined the transaction; a savepoint, perhaps that of a statement, begins; the
+     * transaction is to commit. */
+    void (*begin)(ctr_table *table);
+    void (*savepoint)(ctr_table *table);
+    void (*sync)(ctr_table *table);
     /* Takes a row that a trigger of the tracked table inserts. Returns false if the INSERT is
      * another one. */
     bool (*take)(ctr_table *table, sqlite3_value **columns);

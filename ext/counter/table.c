@@ -533,6 +533,48 @@ static int table_shadow_name(const char *suffix)
     return *known != NULL;
 }
 
+/* ---- transactions ---------------------------------------------------------------------------- */
+
+/* SQLite does not tell a table whose xBegin has failed of the end. */
+static int table_begin(sqlite3_vtab *base)
+{
+    ctr_table *table = (ctr_table *)base;
+    ctr_problem problem;
+    int rc = ctr_events_begin(base);
+    if (rc != SQLITE_OK || !table->tracker || !table->shape.replicated) return rc;
+    ctr_problem_begin(table->joined.conn, &problem);
+    ctr_table_read(table);
+    if (problem.rc == SQLITE_OK) table->tracker->begin(table);
+    if (problem.rc != SQLITE_OK) ctr_events_leave(&table->joined);
+    return ctr_table_fail(table, &problem);
+}
+
+static int tell_tracker(sqlite3_vtab *base, int rc, void (*of)(ctr_table *))
+{
+    ctr_table *table = (ctr_table *)base;
+    ctr_problem problem;
+    if (rc != SQLITE_OK) return rc;
+    ctr_problem_begin(table->joined.conn, &problem);
+    of(table);
+    return ctr_table_fail(table, &problem);
+}
+
+static int table_savepoint(sqlite3_vtab *base, int level)
+{
+    const ctr_tracker *tracker = ((ctr_table *)base)->tracker;
+    int rc = ctr_events_savepoint(base, level);
+    return tracker ? tell_tracker(base, rc, tracker->savepoint) : rc;
+}
+
+static int table_sync(sqlite3_vtab *base)
+{
+    const ctr_tracker *tracker = ((ctr_table *)base)->tracker;
+    int rc = ctr_events_sync(base);
+    return tracker ? tell_tracker(base, rc, tracker->sync) : rc;
+}
+
+/* ---- registration ---------------------------------------------------------------------------- */
+
 /* xIntegrity, which SQLite calls since 3.44; earlier versions ignore it. Their headers lack it, so
  * there is a type of our own.
  *
@@ -573,11 +615,11 @@ int ctr_table_register(sqlite3 *db, ctr_conn *conn)
                                                 .module.xRowid = ctr_scan_rowid,
                                                 .module.xUpdate = ctr_write_update,
                                                 .module.xRename = table_rename,
-                                                .module.xBegin = ctr_events_begin,
-                                                .module.xSync = ctr_events_sync,
+                                                .module.xBegin = table_begin,
+                                                .module.xSync = table_sync,
                                                 .module.xCommit = ctr_events_commit,
                                                 .module.xRollback = ctr_events_rollback,
-                                                .module.xSavepoint = ctr_events_savepoint,
+                                                .module.xSavepoint = table_savepoint,
                                                 .module.xRelease = ctr_events_release,
                                                 .module.xRollbackTo = ctr_events_rollback_to,
                                                 .module.xShadowName = table_shadow_name,

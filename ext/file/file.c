@@ -99,7 +99,9 @@ sqlite3_stmt *ctr_file_take(ctr_file *file, ctr_file_sql which)
         [CTR_FILE_APART_COUNT] = CTR_SQL_APART_COUNT,
         [CTR_FILE_HOME] = CTR_SQL_HOME_HOLDS,
         [CTR_FILE_MASKS] = CTR_SQL_JOURNAL_MASKS,
-        [CTR_FILE_NEWEST] = CTR_SQL_SYNC_NEWEST};
+        [CTR_FILE_NEWEST] = CTR_SQL_SYNC_NEWEST,
+        [CTR_FILE_SPREAD] = CTR_SQL_SPREAD_READ,
+        [CTR_FILE_SEQUENCE] = CTR_SQL_SPREAD_SEQUENCE};
     ctr_run run = ctr_file_run(file);
     return ctr_conn_take(file->conn, &file->statements[which], &run, TEXTS[which]);
 }

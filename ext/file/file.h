@@ -163,6 +163,8 @@ typedef enum ctr_file_sql {
     CTR_FILE_HOME,   /* for which schema the places of cells hold */
     CTR_FILE_MASKS,  /* of the journal, as a source of others */
     CTR_FILE_NEWEST, /* numbers of a table */
+    CTR_FILE_SPREAD, /* where a spread table takes its numbers, and the last one: tracked/spread.c */
+    CTR_FILE_SEQUENCE,
     CTR_FILE_STATEMENTS
 } ctr_file_sql;
 

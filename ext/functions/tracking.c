@@ -25,6 +25,7 @@ typedef struct tracking_call {
     size_t room_ended;
     int n_ended;
     bool keys_assigned, again; /* options, as is the answer in `opening` */
+    int spread;                /* another one: the bits of the numbers; 0: not asked for */
     ctr_values_say values;     /* another option, of counter_replicate */
     missing_rows missing;      /* another option */
     bool replicates;           /* it is counter_replicate */
@@ -596,6 +597,22 @@ static void mark_adopted(tracking_call *call, const ctr_shape *before)
     }
 }
 
+/* Spreads the keys, if the call asks for it and they are not. Returns whether it does. Rows that
+ * were found may have numbers of other files. */
+static bool set_spread(tracking_call *call)
+{
+    ctr_spread spread;
+    ctr_tab *tab = ctr_tab_of(call->file, call->counters, &call->shape);
+    ctr_spread_read(&spread, tab);
+    if (ctr_rc(call->conn) != SQLITE_OK) return false;
+    if (spread.has_place && !spread.taken) ctr_spread_take(tab);
+    bool same = spread.is && (call->spread == CTR_SPREAD_BITS) == (spread.most < INT64_MAX);
+    if (call->spread == 0 || same) return false;
+    ctr_spread_refuse(call->conn, call->schema, call->table, &call->shape);
+    ctr_spread_set(&call->tracked, tab, call->spread);
+    return true;
+}
+
 /* Adds columns to a tracked table, or repairs its triggers and counters. */
 static int64_t go_on_tracking(tracking_call *call, ctr_shape *before)
 {
@@ -628,8 +645,8 @@ static int64_t go_on_tracking(tracking_call *call, ctr_shape *before)
     if (ctr_rc(call->conn) == SQLITE_OK) mark_adopted(call, before);
     int64_t counted = counting_opening(call, false);
     bool begins = call->shape.replicated && !was_replicated;
-    if (!whole || added || begins || renamed || call->taken_up || call->values || counted > 0 ||
-        call->mended || call->relinked > 0)
+    if (set_spread(call) || !whole || added || begins || renamed || call->taken_up ||
+        call->values || counted > 0 || call->mended || call->relinked > 0)
         return counted;
     refuse_nothing_to_do(call);
     return 0;
@@ -672,7 +689,9 @@ static void begin_tracking(tracking_call *call)
                                call->n, &call->tracked);
     if (call->replicates && ctr_rc(call->conn) == SQLITE_OK)
         ctr_constraints_refuse_collations(call->conn, &call->shape, call->table);
-    if (!call->keys_assigned)
+    if (call->spread > 0)
+        ctr_spread_refuse(call->conn, call->schema, call->table, &call->shape);
+    else if (!call->keys_assigned)
         ctr_constraints_refuse_own_keys(&call->shape, call->conn, call->schema, call->table);
     call->counters = sqlite3_mprintf("%s_counters", call->table);
     call->conn->row_cells = call->replicates;
@@ -700,7 +719,9 @@ static int64_t tracking_track(tracking_call *call)
     call->stamps = call->replicates;
     if (ctr_rc(call->conn) == SQLITE_OK) ctr_triggers_create(&call->tracked, call->file);
     if (ctr_rc(call->conn) == SQLITE_OK) ctr_tracked_note(call->file, call->counters, &call->shape);
-    return counting_opening(call, true);
+    int64_t counted = counting_opening(call, true);
+    set_spread(call);
+    return counted;
 }
 
 /* ---- untracking ------------------------------------------------------------------------------ */
@@ -808,6 +829,8 @@ static int64_t tracking_untrack(tracking_call *call)
  *
  *     keys=assigned   SQLite may give out the key: rows are made in one file, or the application
  *                     assigns keys. A table that is tracked already need not repeat it.
+ *     keys=spread     of counter_replicate: each file gives out numbers from a place of its own
+ *                     (tracked/spread.c), up to 2^53 - 1; 'keys=spread 63' up to 2^63 - 1
  *     opening=same    the present values are those of a copy: as counter_opening(table, 'same'),
  *                     also with openings of other files that stand in its counters already
  *     opening=add     they add up with such openings
@@ -909,20 +932,29 @@ static bool take_option(sqlite3_context *ctx, tracking_call *call, const char *f
          same = sqlite3_stricmp(option, "opening=same") == 0,
          add = sqlite3_stricmp(option, "opening=add") == 0,
          again = sqlite3_stricmp(option, "values=again") == 0,
+         spread = call->replicates && sqlite3_stricmp(option, "keys=spread") == 0,
+         wide = call->replicates && sqlite3_stricmp(option, "keys=spread 63") == 0,
          newest = call->replicates && sqlite3_stricmp(option, "values=newest") == 0,
          oldest = call->replicates && sqlite3_stricmp(option, "values=oldest") == 0;
     int answer = (int)call->opening.answer, values = (int)call->values;
+    bool keys = call->keys_assigned, spreads = call->spread > 0;
     if (assigned) call->keys_assigned = true;
+    if (spread || wide) call->spread = wide ? CTR_SPREAD_BITS_MOST : CTR_SPREAD_BITS;
+    if (assigned || spread || wide)
+        return agrees(ctx, function, option, keys ? 1 : spreads ? 2 : 0, assigned ? 1 : 2);
     if (same || add) call->opening.answer = same ? CTR_SAME : CTR_ADD;
     if (again) call->again = true;
     if (newest || oldest) call->values = newest ? CTR_VALUES_NEWEST : CTR_VALUES_OLDEST;
-    if (assigned || again) return true;
+    if (again) return true;
     if (same || add) return agrees(ctx, function, option, answer, (int)call->opening.answer);
     if (newest || oldest) return agrees(ctx, function, option, values, (int)call->values);
     ctr_arg_error(ctx,
                   "%s: unknown option '%s'; the options are: 'keys=assigned', 'opening=same', "
                   "'opening=add', 'values=again', 'missing=restored', 'missing=deleted'%s",
-                  function, option, call->replicates ? ", 'values=newest', 'values=oldest'" : "");
+                  function, option,
+                  call->replicates
+                      ? ", 'keys=spread', 'keys=spread 63', 'values=newest', 'values=oldest'"
+                      : "");
     return false;
 }
 

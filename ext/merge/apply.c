@@ -354,6 +354,11 @@ static void check_told(ctr_apply *apply, const ctr_change *change)
     ctr_conn *conn = apply->conn;
     ctr_change_view view = change->told;
     ctr_kinds_check_life(conn, &apply->merge.shape, change->table, view.row.is);
+    if (view.row.born && !apply->merge.spread.is)
+        ctr_problem_set(conn, SQLITE_ERROR,
+                        "its keys are spread at the source, but not here: call "
+                        "counter_replicate(%Q, 'keys=spread')",
+                        apply->merge.showing.tracked->table);
     while (ctr_rc(conn) == SQLITE_OK && ctr_change_next(&view, &told))
         check_told_column(apply, &told, &n_new);
     int most = ctr_columns_most(conn);

@@ -4,6 +4,7 @@
  *     a table is replicated in both files, or in none
  *     a column is a counter in both, or a regular column in both
  *     a regular column of the giving file that the taking one has is replicated there, too
+ *     the keys are spread in both, or in none
  *
  * Columns belong together by the names that they had when they were tracked or replicated first
  * (table/table.h), whatever their present names; the calls in the sentences have the present ones.
@@ -136,6 +137,20 @@ static const char *is_not_regular_yet(const ctr_kinds *mine, const ctr_kinds *th
     return NULL;
 }
 
+/* Looks for a file whose SQLite gives out numbers that may be those of the other one. */
+static const char *is_spread_in_one(const ctr_kinds *a, const ctr_kinds *b)
+{
+    ctr_spread here, there;
+    ctr_spread_read(&here, a->tab);
+    ctr_spread_read(&there, b->tab);
+    const ctr_kinds *spread = here.is ? a : b, *other = here.is ? b : a;
+    if (here.is == there.is) return NULL;
+    return ctr_text_print(a->tab->conn,
+                          "its keys are spread in %s, but not in %s: call counter_replicate(%Q, "
+                          "'keys=spread') there",
+                          spread->called, other->called, other->tracked->table);
+}
+
 const char *ctr_kinds_differ(const ctr_kinds *mine, const ctr_kinds *theirs, bool gives)
 {
     const ctr_kinds *one = gives ? theirs : mine, *other = gives ? mine : theirs;
@@ -145,6 +160,7 @@ const char *ctr_kinds_differ(const ctr_kinds *mine, const ctr_kinds *theirs, boo
     if (!mine->tracked || !theirs->tracked) return NULL; /* without memory */
     const char *why = counts_in_one(one, other);
     if (!why) why = counts_in_one(other, one);
+    if (!why) why = is_spread_in_one(one, other);
     return why ? why : is_not_regular_yet(mine, theirs);
 }
 

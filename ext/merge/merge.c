@@ -575,6 +575,7 @@ bool ctr_merge_open_table(ctr_merge *merge, ctr_file *file, const ctr_catalog_en
     merge->tracked = merge->row.arrives = true;
     ctr_row_open_joins(&merge->row);
     if (ctr_rc(file->conn) == SQLITE_OK) ctr_showing_open(&merge->showing, merge->row.tab);
+    ctr_spread_read(&merge->spread, merge->row.tab);
     return ctr_rc(file->conn) == SQLITE_OK;
 }
 
@@ -861,6 +862,17 @@ static void show_row(ctr_merge *merge, sqlite3_value **values)
     showing->withheld = false;
 }
 
+/* A number of another file at or above the place of this one: others may follow. */
+static void note_number(ctr_merge *merge)
+{
+    ctr_spread *spread = &merge->spread;
+    if (!spread->is || !spread->has_place || spread->taken) return;
+    int64_t key = sqlite3_value_int64(merge->keys[0]);
+    if (key < spread->place || key > spread->most) return;
+    ctr_spread_take(merge->row.tab);
+    spread->taken = true;
+}
+
 bool ctr_merge_write_values(ctr_merge *merge, sqlite3_value **values)
 {
     if (ctr_rc(merge->conn) != SQLITE_OK || !ctr_row_is_staged(&merge->row)) return false;
@@ -872,7 +884,9 @@ bool ctr_merge_write_values(ctr_merge *merge, sqlite3_value **values)
     if (merge->tracked && !merge->later) merge->showing.withheld = is_withheld(merge);
     if (ctr_rc(merge->conn) != SQLITE_OK) return false;
     const ctr_brought brought = brought_by_row(merge);
+    bool is_new = !merge->row.found;
     if (ctr_row_write(&merge->row, merge->keys)) return false;
+    if (is_new) note_number(merge);
     ctr_brought_add(&merge->brought, &brought);
     if (merge->tracked) show_row(merge, values);
     if (ctr_rc(merge->conn) != SQLITE_OK && merge->tracked && !merge->later)

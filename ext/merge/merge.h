@@ -206,6 +206,7 @@ typedef struct ctr_merge {
                       * read from the source */
     ctr_drift drift; /* until ctr_drift_refuse */
     ctr_row_values mine; /* private: reads my values; not open unless it has a tab */
+    ctr_spread spread;   /* where the table takes its numbers */
 
     /* Of a tracked table. */
     bool tracked;

@@ -272,6 +272,7 @@ int ctr_events_rollback_to(sqlite3_vtab *base, int level)
         if (file->after == CTR_AFTER_WRITE) file->after = CTR_AFTER_READ;
     }
     conn->noted = true; /* appended entries may be pending again */
+    conn->unsettled++;
     if (level < conn->spoiled_depth) conn->spoiled = false;
     conn->depth = level + 1;
     return SQLITE_OK;

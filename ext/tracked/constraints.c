@@ -130,9 +130,10 @@ void ctr_constraints_refuse_own_keys(const ctr_shape *shape, ctr_conn *conn, con
         ctr_problem_set(
             conn, SQLITE_ERROR,
             "%s: SQLite gives out the key %s by itself, so two files give one number to "
-            "different rows, and a merge makes one row of the two: give the table a "
-            "natural key or UUIDs, as docs/tracked-columns.md#keys describes; "
-            "'keys=assigned' is for numbers that no two files can share",
+            "different rows, and a merge makes one row of the two: 'keys=spread' of "
+            "counter_replicate lets each file count from a place of its own; a natural key or "
+            "UUIDs need nothing, as docs/tracked-columns.md#keys describes; 'keys=assigned' is for "
+            "numbers that no two files can share",
             table, shape->columns[shape->keys[0]].name);
 }
 

@@ -277,7 +277,10 @@ static void stamping_insert(ctr_table *table)
     if (cell && ctr_row_cell_highest(cell) > above) above = ctr_row_cell_highest(cell);
     if (!cell || !make_stamp(table, above, &stamp)) return;
     if (cell->life > 0) ctr_apart_remove(row->tab, row->rowid, CTR_APART_OF_REGULAR, NULL);
+    bool is_born = cell->life == 0 && ctr_spread_bears(table);
     if (ctr_row_cell_insert(cell, &stamp) != CTR_OK) refuse_last_life(table);
+    if (is_born) cell->birth = stamp;
+    cell->born = cell->born || is_born;
     ctr_regular_raise(row->tab, cell, NULL);
     ctr_row_set_stamps(row);
 }
@@ -1296,6 +1299,8 @@ static bool take_reported(ctr_table *table, sqlite3_value **columns)
     bool updates = ctr_rc(table->joined.conn) == SQLITE_OK && event->event == CTR_ROW_UPDATED;
     bool shown = updates && own_write_is_row(table, row.now);
     if (updates && !shown) take_values(table, columns, row.was, true, true);
+    if (ctr_rc(table->joined.conn) == SQLITE_OK && event->event == CTR_ROW_INSERTED)
+        ctr_spread_check_key(table);
     if (ctr_rc(table->joined.conn) == SQLITE_OK && event->call && !shown) event->call(&row);
     if (row.apart.shown) ctr_apart_close_row(&row.apart);
     if (ctr_rc(table->joined.conn) == SQLITE_OK && event->replaces && table->reports->n_may_go > 0)
@@ -1348,11 +1353,22 @@ static void purge_rows(ctr_table *table)
     ctr_showing_close(&showing);
 }
 
+/* ---- transactions ---------------------------------------------------------------------------- */
+
+/* Another statement, or a merge, may have moved the sequence of a spread table. */
+static void begin_savepoint_of(ctr_table *table)
+{
+    if (ctr_spread_is_unsettled(table)) ctr_spread_begin(table);
+}
+
 const ctr_tracker *ctr_trigger_rows_tracker(void)
 {
     static const ctr_tracker TRACKER = {.open = reports_open,
                                         .close = reports_close,
                                         .tracked_table = reports_tracked_table,
+                                        .begin = ctr_spread_begin,
+                                        .savepoint = begin_savepoint_of,
+                                        .sync = ctr_spread_end,
                                         .take = take_reported,
                                         .write = write_and_show,
                                         .purge = purge_rows};

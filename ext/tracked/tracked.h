@@ -343,6 +343,24 @@ typedef struct ctr_may_go {
     bool at_work; /* noted while the library wrote a merged row */
 } ctr_may_go;
 
+/* Where a spread table takes its numbers: tracked/spread.c. */
+enum { CTR_SPREAD_BITS = 53, CTR_SPREAD_BITS_MOST = 63 /* JavaScript reads the fewer exactly */ };
+
+typedef struct ctr_spread {
+    bool is;             /* the table is spread */
+    int64_t least, most; /* the first number that has a birth; the highest number */
+    bool has_place;
+    int64_t place, jumps;
+    bool taken;              /* some key at or above the place is not of this file */
+    uint8_t id[CTR_ID_SIZE]; /* of the file, for which the place holds */
+
+    /* Of the transaction number `in`, counted from 1: the last number that was given out; whether
+     * it has jumped, and the sequence before. */
+    unsigned in, unsettled; /* conn->unsettled when it was read */
+    int64_t last, before;
+    bool jumped;
+} ctr_spread;
+
 /* What the triggers have reported to a counter table, and its view of the tracked table. */
 typedef struct ctr_reports {
     bool noted;         /* the names of the tracked columns are written */
@@ -356,6 +374,7 @@ typedef struct ctr_reports {
     unsigned may_go_in;   /* the transaction in which they were noted */
     unsigned disorder_in; /* the last transaction in which one ran before ours, from 1 */
     unsigned left_in;     /* the last one in which a row left its place */
+    ctr_spread spread;
 } ctr_reports;
 
 /* ==== tracked.c =============================================================================== */
@@ -715,6 +734,21 @@ void ctr_later_clear(ctr_showing *showing, ctr_row *row, int64_t rowid, const bo
  * they are deleted. */
 int ctr_later_show_purged(ctr_showing *showing, ctr_floors *floors);
 
+/* ==== spread.c ================================================================================ */
+
+/* Reads what the file says; `is` is false unless the table is spread. */
+void ctr_spread_read(ctr_spread *spread, ctr_tab *tab);
+
+/* Fails with SQLITE_ERROR unless SQLite gives out the keys of the table, and none twice. */
+void ctr_spread_refuse(ctr_conn *conn, const char *schema, const char *table,
+                       const ctr_shape *shape);
+
+/* Makes the table a spread one, with numbers of so many bits, 53 or 63, from the next write on. */
+void ctr_spread_set(const ctr_tracked *tracked, ctr_tab *tab, int bits);
+
+/* Notes that a key at or above the place is not of this file: the next write jumps. */
+void ctr_spread_take(ctr_tab *tab);
+
 /* ==== reconcile.c ============================================================================= */
 
 /* The methods of a counter table of a tracked table. */
@@ -867,6 +901,22 @@ int ctr_showing_again(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
 /* Lists a row that shows `shown` for each counter with another value; NULL: the row waits. */
 int ctr_showing_set_apart(ctr_showing *showing, int64_t rowid, const ctr_shown *shown,
                           const ctr_summary *now);
+
+/* ==== spread.c ================================================================================ */
+
+/* Sets the sequence of a spread table to where this file counts on: when a transaction begins, and
+ * before a statement if it may be elsewhere since; is_unsettled says so. Fails if SQLite has given
+ * out numbers from elsewhere; _end asks that before a COMMIT. */
+void ctr_spread_begin(ctr_table *table);
+void ctr_spread_end(ctr_table *table);
+bool ctr_spread_is_unsettled(const ctr_table *table);
+
+/* Returns whether a row that is new, with table->keys, has a birth. */
+bool ctr_spread_bears(ctr_table *table);
+
+/* Looks at the key of a row that was inserted: one of the application leads to the next jump. Fails
+ * with SQLITE_CONSTRAINT if it lies above the highest number. */
+void ctr_spread_check_key(ctr_table *table);
 
 /* ==== reconcile.c ============================================================================= */
 

@@ -778,7 +778,7 @@ ATTACH 'office.db' AS office;
 CREATE TABLE main.p(k INTEGER PRIMARY KEY, v, n INTEGER);
 CREATE TABLE office.p(k INTEGER PRIMARY KEY, v, n INTEGER);
 SELECT counter_replicate('main.p', 'n');
---! counter_replicate: p: SQLite gives out the key k by itself, so two files give one number to different rows, and a merge makes one row of the two: give the table a natural key or UUIDs, as docs/tracked-columns.md#keys describes; 'keys=assigned' is for numbers that no two files can share
+--! counter_replicate: p: SQLite gives out the key k by itself, so two files give one number to different rows, and a merge makes one row of the two: 'keys=spread' of counter_replicate lets each file count from a place of its own; a natural key or UUIDs need nothing, as docs/tracked-columns.md#keys describes; 'keys=assigned' is for numbers that no two files can share
 SELECT counter_replicate('main.p', 'n', 'keys=assigned');
 --= 0
 SELECT counter_replicate('office.p', 'n', 'keys=assigned');
@@ -825,12 +825,12 @@ SELECT counter_replicate('nope');
 --! counter_replicate: there is no table 'nope'
 CREATE TABLE u(k INTEGER PRIMARY KEY, v);
 SELECT counter_replicate('u');
---! counter_replicate: u: SQLite gives out the key k by itself, so two files give one number to different rows, and a merge makes one row of the two: give the table a natural key or UUIDs, as docs/tracked-columns.md#keys describes; 'keys=assigned' is for numbers that no two files can share
+--! counter_replicate: u: SQLite gives out the key k by itself, so two files give one number to different rows, and a merge makes one row of the two: 'keys=spread' of counter_replicate lets each file count from a place of its own; a natural key or UUIDs need nothing, as docs/tracked-columns.md#keys describes; 'keys=assigned' is for numbers that no two files can share
 CREATE TABLE w(k TEXT PRIMARY KEY, v TEXT);
 SELECT counter_replicate('w', 'v');
 --! counter_replicate: w: column v holds TEXT by its type TEXT, but a tracked column must hold integers
 SELECT counter_replicate('w', 'x=1');
---! counter_replicate: unknown option 'x=1'; the options are: 'keys=assigned', 'opening=same', 'opening=add', 'values=again', 'missing=restored', 'missing=deleted', 'values=newest', 'values=oldest'
+--! counter_replicate: unknown option 'x=1'; the options are: 'keys=assigned', 'opening=same', 'opening=add', 'values=again', 'missing=restored', 'missing=deleted', 'keys=spread', 'keys=spread 63', 'values=newest', 'values=oldest'
 CREATE VIEW x AS SELECT * FROM w;
 SELECT counter_replicate('x');
 --! counter_replicate: x is a view: only an ordinary table has columns that can be tracked

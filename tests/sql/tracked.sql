@@ -1489,7 +1489,7 @@ CREATE TABLE b(id integer PRIMARY KEY AUTOINCREMENT, n INTEGER);
 CREATE TABLE c(n INTEGER, "the key" INTEGER, PRIMARY KEY("the key" DESC));
 INSERT INTO a(n) VALUES(5);
 SELECT counter_track('a', 'n');
---! counter_track: a: SQLite gives out the key id by itself, so two files give one number to different rows, and a merge makes one row of the two: give the table a natural key or UUIDs, as docs/tracked-columns.md#keys describes; 'keys=assigned' is for numbers that no two files can share
+--! counter_track: a: SQLite gives out the key id by itself, so two files give one number to different rows, and a merge makes one row of the two: 'keys=spread' of counter_replicate lets each file count from a place of its own; a natural key or UUIDs need nothing, as docs/tracked-columns.md#keys describes; 'keys=assigned' is for numbers that no two files can share
 SELECT counter_track('main.b', 'n');
 --!~ counter_track: b: SQLite gives out the key id by itself*
 SELECT counter_track('c', 'n');
