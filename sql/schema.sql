@@ -32,6 +32,7 @@ CREATE TABLE "{schema}"."{table}_cells"(
 --   'answer'    an answer about two openings; the number when it came                  openings.sql
 --   'home'      for which schema the places of the cells hold                          home.sql
 --   'spread'    of a table whose keys SQLite gives out: from where                     spread.sql
+--   'replaced'  of such a table: a row whose number another one had first               spread.sql
 --   'writer'    of the file: an id in row cells: its number there                      regular.sql
 -- Nearly all rows may be of one kind. Then, after ANALYZE, SQLite would read all rows to find those
 -- of another kind, but not if the statement says BETWEEN two equal kinds.
@@ -56,7 +57,7 @@ SELECT tab, kind, tab = 0 OR tab IN (SELECT number FROM "{schema}".counter_table
   FROM (SELECT DISTINCT tab, kind FROM "{schema}".counter_state)
  WHERE CASE WHEN tab = 0 THEN kind <> 'writer'
             ELSE tab NOT IN (SELECT number FROM "{schema}".counter_tables)
-              OR kind NOT IN ('counter', 'ended', 'floors', 'apart', 'column', 'opening', 'answer', 'home', 'spread') END;
+              OR kind NOT IN ('counter', 'ended', 'floors', 'apart', 'column', 'opening', 'answer', 'home', 'spread', 'replaced') END;
 
 -- name: SCHEMA_DROP_CELLS
 DROP TABLE IF EXISTS "{schema}"."{table}_cells";

@@ -39,3 +39,36 @@ INSERT INTO "{schema}".sqlite_sequence(name, seq) VALUES (:name, :seq);
 -- Does SQLite never give a number twice? Else sqlite_sequence may be missing.
 -- name: SPREAD_SQL
 SELECT sql FROM "{schema}".sqlite_master WHERE type = 'table' AND name = :name COLLATE NOCASE;
+
+-- Rows whose number another row had first: merge/renumber.c. kind 'replaced'; row: the number; name: the
+-- birth; value: the row as a change; of one that was inserted here seq: the number of the file then, and
+-- rows: the number with which it was inserted again.
+
+-- name: REPLACED_ADD
+INSERT OR IGNORE INTO "{schema}".counter_state(tab, kind, row, name, value, seq)
+VALUES (:tab, 'replaced', :row, :birth, :change, :number);
+
+-- Those that are to be inserted again.
+-- name: REPLACED_DUE
+SELECT t.name, s.row, s.name, s.value, s.seq
+  FROM "{schema}".counter_tables AS t CROSS JOIN "{schema}".counter_state AS s ON s.tab = t.number
+ WHERE s.kind BETWEEN 'replaced' AND 'replaced' AND s.seq IS NOT NULL AND s.rows IS NULL;
+
+-- name: REPLACED_DONE
+UPDATE "{schema}".counter_state SET rows = :now
+ WHERE tab = :tab AND kind = 'replaced' AND row = :row AND name = :birth;
+
+-- name: REPLACED_ALL
+SELECT row, value, seq IS NOT NULL, rows FROM "{schema}".counter_state
+ WHERE tab = :tab AND kind BETWEEN 'replaced' AND 'replaced' ORDER BY row, name;
+
+-- The keys of the rows that refer to a number.
+-- name: REPLACED_CHILDREN
+SELECT "{keys}" FROM "{schema}"."{name}" WHERE "{value}" = :was;
+
+-- name: REPLACED_MOVE_ALL
+UPDATE "{schema}"."{name}" SET "{value}" = :now WHERE "{value}" = :was;
+
+-- One of them, by its key, ?2 and others.
+-- name: REPLACED_MOVE
+UPDATE "{schema}"."{name}" SET "{value}" = ?1 WHERE "{constraint}";

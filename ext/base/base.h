@@ -272,6 +272,12 @@ static inline int ctr_rc(const ctr_conn *conn)
     return conn->errors->now->rc;
 }
 
+/* Returns whether an entry point is running. */
+static inline bool ctr_conn_is_entered(const ctr_conn *conn)
+{
+    return conn->errors->now != &conn->errors->none;
+}
+
 /* Makes this the error at hand, unless there is one. Returns the code of the error at hand:
  * SQLITE_NOMEM if there was no memory for the text. */
 int ctr_problem_set(ctr_conn *conn, int rc, const char *format, ...);

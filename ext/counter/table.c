@@ -559,11 +559,14 @@ static int tell_tracker(sqlite3_vtab *base, int rc, void (*of)(ctr_table *))
     return ctr_table_fail(table, &problem);
 }
 
+/* Within a statement of ours that of the application is running. */
 static int table_savepoint(sqlite3_vtab *base, int level)
 {
-    const ctr_tracker *tracker = ((ctr_table *)base)->tracker;
+    const ctr_table *table = (ctr_table *)base;
+    const ctr_tracker *tracker = table->tracker;
+    bool is_ours = ctr_conn_is_entered(table->joined.conn);
     int rc = ctr_events_savepoint(base, level);
-    return tracker ? tell_tracker(base, rc, tracker->savepoint) : rc;
+    return tracker && !is_ours ? tell_tracker(base, rc, tracker->savepoint) : rc;
 }
 
 static int table_sync(sqlite3_vtab *base)

@@ -522,11 +522,13 @@ int ctr_status_register(sqlite3 *db, ctr_conn *conn)
  *                  'passed over'   the last merge with some file has passed over the table, because
  *                                  the files disagree on the kind of a column
  *                  'deleted'       merges deleted a tenth of the table, and at least ten rows
+ *                  'number'        they brought rows whose number another row here had, and which
+ *                                  was given it first (merge/renumber.c)
  *                  'conflicts'     they recorded conflicts
  *                  'clock'         they brought a stamp more than a day ahead of this machine
  *     warning      the sentence
  *
- * The last four are of main alone: of all merges of this connection, by a pull or a feed, that
+ * The last five are of main alone: of all merges of this connection, by a pull or a feed, that
  * were committed since it was opened or counter_warnings_reset() was called; tables are passed over
  * by a push, too. */
 
@@ -610,21 +612,24 @@ static void warn_of_columns(ctr_warnings *list, const ctr_tracked *tracked, ctr_
 
 /* ---- foreign keys ---------------------------------------------------------------------------- */
 
-static bool travels_whole(ctr_file *file, const char *table)
+/* Returns the table of the counters of a replicated table; NULL: it is none. */
+static ctr_tab *find_replicated(ctr_file *file, const char *table)
 {
-    ctr_shape shape = {0};
     char *counters = ctr_triggers_counters(file, table);
-    bool is =
-        counters && ctr_tab_read_shape(file, counters, &shape) == SQLITE_OK && shape.replicated;
-    ctr_shape_close(&shape);
+    ctr_tab *tab = counters ? ctr_tab_read(file, counters) : NULL;
     sqlite3_free(counters);
-    return is;
+    return tab && tab->shape.replicated ? tab : NULL;
 }
 
-/* Returns whether the column of the table, NULL: its key, is numbered by SQLite. */
-static bool is_numbered(const ctr_tracked *child, const char *table, const char *column)
+/* Returns whether the column of the table, NULL: its key, is numbered by SQLite, and two files may
+ * give one number. */
+static bool is_numbered(const ctr_tracked *child, ctr_tab *of_parent, const char *table,
+                        const char *column)
 {
+    ctr_spread spread;
     ctr_ordinary parent = {0};
+    ctr_spread_read(&spread, of_parent);
+    if (spread.is) return false;
     ctr_ordinary_read(&parent, child->conn, child->schema, table);
     ctr_ordinary_read_terms(&parent, child->conn, child->schema, table);
     bool is = ctr_constraints_numbers_keys(&parent);
@@ -641,12 +646,13 @@ static void warn_of_foreign_key(ctr_warnings *list, const ctr_tracked *child, ct
                *from = ctr_text_column(file->conn, row, 3),
                *to = ctr_text_column(file->conn, row, 4);
     if (!parent || !from || sqlite3_stricmp(parent, child->table) == 0) return;
-    if (!travels_whole(file, parent))
+    ctr_tab *tab = find_replicated(file, parent);
+    if (!tab)
         add_warning(file->conn, list, "foreign key",
                     sqlite3_mprintf("column %s refers to %s, which is not replicated: rows of "
                                     "other files may have no parent here: replicate it, too",
                                     from, parent));
-    else if (is_numbered(child, parent, to))
+    else if (is_numbered(child, tab, parent, to))
         add_warning(file->conn, list, "foreign key",
                     sqlite3_mprintf("column %s refers to %s, whose keys SQLite gives out: where "
                                     "two files gave one number, its rows have another parent",
@@ -747,6 +753,14 @@ void ctr_warnings_of_merge(ctr_warnings *list, ctr_file *file, const char *table
 {
     if (ctr_rc(file->conn) != SQLITE_OK) return;
     warn_of_deletions(list, file, table, brought->deleted);
+    if (brought->replaced > 0)
+        add_warning(file->conn, list, "number",
+                    sqlite3_mprintf("%lld row%s a number that another row had first: "
+                                    "counter_tracked lists %s, and what became of %s",
+                                    (long long)brought->replaced,
+                                    brought->replaced == 1 ? " has" : "s have",
+                                    brought->replaced == 1 ? "it" : "them",
+                                    brought->replaced == 1 ? "it" : "them"));
     if (brought->conflicts > 0)
         add_warning(file->conn, list, "conflicts",
                     sqlite3_mprintf("%lld conflict%s: a file was restored, or two count under one "

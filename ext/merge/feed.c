@@ -534,26 +534,74 @@ static int by_name_of_place(const void *a, const void *b)
     return order != 0 ? order : (one->counter < 0) - (other->counter < 0);
 }
 
-/* Lists the columns of the table in the order of ctr_change_order. */
-static void list_told_places(ctr_feed *feed)
+/* Returns the columns of the table in the order of ctr_change_order; the caller frees them. NULL on
+ * error. */
+static struct ctr_told_place *list_told_places(ctr_conn *conn, ctr_tab *tab, const ctr_shape *shape,
+                                               const ctr_row_giver *giver, int *count)
 {
-    ctr_conn *conn = feed->source.conn;
-    const ctr_shape *shape = &feed->shape;
-    const ctr_row_giver *giver = &feed->row_giver;
     size_t n = (size_t)shape->n_counters + (size_t)giver->n;
     struct ctr_told_place *places = sqlite3_malloc64((n + 1) * sizeof *places);
-    const ctr_registry *registry = giver->n > 0 ? ctr_regular_of(feed->row.tab) : NULL;
-    feed->places = places;
-    feed->n_places = 0;
+    const ctr_registry *registry = giver->n > 0 ? ctr_regular_of(tab) : NULL;
+    *count = 0;
     if (!places) ctr_problem_nomem(conn);
-    if (ctr_rc(conn) != SQLITE_OK) return;
+    if (!places || ctr_rc(conn) != SQLITE_OK) return places;
     for (int i = 0; i < shape->n_counters; i++)
-        places[feed->n_places++] = (struct ctr_told_place){ctr_shape_counter_name(shape, i), i, -1};
+        places[(*count)++] = (struct ctr_told_place){ctr_shape_counter_name(shape, i), i, -1};
     for (int i = 0; registry && i < giver->n; i++)
-        places[feed->n_places++] =
+        places[(*count)++] =
             (struct ctr_told_place){registry->columns[giver->order[i]].name, -1, giver->order[i]};
-    if (n > 0) qsort(places, (size_t)feed->n_places, sizeof *places, by_name_of_place);
-    for (int i = 0; i < feed->n_places; i++) places[i].name = NULL; /* others are read later */
+    if (n > 0) qsort(places, (size_t)*count, sizeof *places, by_name_of_place);
+    for (int i = 0; i < *count; i++) places[i].name = NULL; /* others are read later */
+    return places;
+}
+
+/* Says which counter it is; its state is not said. */
+static ctr_told_column told_counter(const ctr_shape *shape, int counter)
+{
+    const ctr_column *column = &shape->columns[shape->counters[counter]];
+    return (ctr_told_column){.name = (const uint8_t *)column->name,
+                             .name_size = strlen(column->name),
+                             .generation = column->generation,
+                             .kind = column->kind};
+}
+
+void ctr_row_feed_tell(ctr_tab *tab, const ctr_row *row, sqlite3_value **keys, ctr_packed *change)
+{
+    int n_places = 0;
+    uint64_t n = 0;
+    ctr_conn *conn = tab->conn;
+    ctr_row_giver giver;
+    ctr_packed columns = {0};
+    ctr_row_feed_open(&giver, tab);
+    struct ctr_told_place *places = list_told_places(conn, tab, row->shape, &giver, &n_places);
+    if (ctr_rc(conn) == SQLITE_OK && ctr_regular_room(tab, &giver.cell, &giver.room) &&
+        ctr_regular_read(tab, row->rowid, &giver.cell) == SQLITE_OK)
+        ctr_row_values_read(&giver.values, row->rowid, keys);
+    for (int i = 0; i < n_places && ctr_rc(conn) == SQLITE_OK; i++) {
+        ctr_told_column told;
+        const int counter = places[i].counter;
+        if (counter >= 0 && ctr_cell_is_untouched(&row->cells[counter])) continue;
+        if (counter < 0) {
+            tell_regular(conn, &giver, places[i].regular, &told);
+        } else {
+            told = told_counter(row->shape, counter);
+            told.state = row->cells[counter].bytes;
+            told.size = row->cells[counter].size;
+        }
+        append_told(conn, &columns, &told);
+        n++;
+    }
+    ctr_row_values_reset(&giver.values);
+    const ctr_told_row told = told_row_of(&giver);
+    uint8_t *out = ctr_rc(conn) == SQLITE_OK
+                       ? ctr_pack_room(conn, change, CTR_CHANGE_HEADER_MAX + columns.size)
+                       : NULL;
+    if (out) out = ctr_change_begin_row(out, &told, n);
+    if (out && columns.size > 0) memcpy(out, columns.bytes, columns.size);
+    if (out) change->size = (size_t)(out - change->bytes) + columns.size;
+    sqlite3_free(places);
+    sqlite3_free(columns.bytes);
+    ctr_row_feed_close(&giver);
 }
 
 /* ---- parts of a row -------------------------------------------------------------------------- */
@@ -632,13 +680,10 @@ static bool keep_told_shards(ctr_feed *feed)
 /* Says what the row has in a counter. Returns false if that is nothing. */
 static bool tell_counter(ctr_feed *feed, int counter, ctr_told_column *told)
 {
-    const char *name = ctr_shape_counter_name(&feed->shape, counter);
     feed->cell = feed->row.cells[counter];
     if (ctr_cell_is_untouched(&feed->cell) || !keep_told_shards(feed)) return false;
     if (ctr_cell_is_untouched(&feed->cell)) return false;
-    *told = (ctr_told_column){.name = (const uint8_t *)name, .name_size = strlen(name)};
-    told->kind = feed->shape.columns[feed->shape.counters[counter]].kind;
-    told->generation = feed->shape.columns[feed->shape.counters[counter]].generation;
+    *told = told_counter(&feed->shape, counter);
     told->state = feed->cell.bytes;
     told->size = feed->cell.size;
     return true;
@@ -822,7 +867,8 @@ static bool enter_table(ctr_feed *feed)
     ctr_row_open(&feed->row, source->file, name, &feed->shape);
     feed->row.whole = true;
     ctr_row_feed_open(&feed->row_giver, feed->row.tab);
-    list_told_places(feed);
+    feed->places =
+        list_told_places(conn, feed->row.tab, &feed->shape, &feed->row_giver, &feed->n_places);
     const ctr_asked asked = {.since = feed->query.since,
                              .parts = feed->query.partial,
                              .except = feed->except.upto > 0 ? &feed->except : NULL,

@@ -10,8 +10,8 @@
 /* Returns whether it has anything. */
 static bool brought_any(const ctr_brought *brought)
 {
-    return brought->deleted > 0 || brought->conflicts > 0 || brought->left_out > 0 ||
-           brought->ahead.number > 0;
+    return brought->deleted > 0 || brought->replaced > 0 || brought->conflicts > 0 ||
+           brought->left_out > 0 || brought->ahead.number > 0;
 }
 
 /* Returns the number beyond which stamps are more than a day ahead of this machine now. */
@@ -31,6 +31,7 @@ static void brought_stamp(ctr_brought *to, const ctr_stamp *stamp, int64_t tomor
 void ctr_brought_add(ctr_brought *to, const ctr_brought *more)
 {
     to->deleted += more->deleted;
+    to->replaced += more->replaced;
     to->conflicts += more->conflicts;
     if (more->left_out > to->left_out) to->left_out = more->left_out;
     if (more->ahead.number > to->ahead.number) to->ahead = more->ahead;
@@ -759,8 +760,11 @@ ctr_row_outcome ctr_merge_row(ctr_merge *merge, const ctr_row_cell *theirs, cons
     if (is_live && theirs->row.number > highest) highest = theirs->row.number;
     if (theirs->born && theirs->birth.number > highest) highest = theirs->birth.number;
     if (highest > CTR_STAMP_MAX) refuse_stamp(merge, highest);
-    ctr_row_outcome outcome = ctr_row_join(row, theirs, map);
     const ctr_row_cell *mine = ctr_row_stamps(row);
+    if (mine && ctr_row_cell_is_live(mine) && ctr_row_cell_age(mine, theirs) > 0)
+        ctr_renumber_list(merge);
+    ctr_row_outcome outcome = ctr_row_join(row, theirs, map);
+    mine = ctr_row_stamps(row);
     if (!mine) return CTR_ROW_STAYS;
     merge->giver = giver;
     if (ctr_row_sets_stamps(row) && ctr_row_cell_is_live(mine))
@@ -862,8 +866,7 @@ static void show_row(ctr_merge *merge, sqlite3_value **values)
     showing->withheld = false;
 }
 
-/* A number of another file at or above the place of this one: others may follow. */
-static void note_number(ctr_merge *merge)
+void ctr_merge_note_number(ctr_merge *merge)
 {
     ctr_spread *spread = &merge->spread;
     if (!spread->is || !spread->has_place || spread->taken) return;
@@ -886,7 +889,7 @@ bool ctr_merge_write_values(ctr_merge *merge, sqlite3_value **values)
     const ctr_brought brought = brought_by_row(merge);
     bool is_new = !merge->row.found;
     if (ctr_row_write(&merge->row, merge->keys)) return false;
-    if (is_new) note_number(merge);
+    if (is_new) ctr_merge_note_number(merge);
     ctr_brought_add(&merge->brought, &brought);
     if (merge->tracked) show_row(merge, values);
     if (ctr_rc(merge->conn) != SQLITE_OK && merge->tracked && !merge->later)

@@ -98,6 +98,7 @@ typedef enum ctr_side { CTR_MAIN_TAKES, CTR_MAIN_GIVES } ctr_side;
 
 typedef struct ctr_brought {
     int64_t deleted;   /* rows that lived before */
+    int64_t replaced;  /* rows whose number another row had first */
     int64_t conflicts; /* rows of counter_conflicts */
     int64_t left_out;  /* values that are too large for lines: the most that one reader left out */
     ctr_stamp ahead;   /* the highest one more than a day ahead of this machine; number 0: none */
@@ -622,6 +623,14 @@ ctr_openings *ctr_merge_openings(ctr_merge *merge);
  * changed. Call it before rows are merged. */
 int64_t ctr_answers_take(ctr_merge *merge, const uint8_t *answers, size_t n);
 
+/* ==== renumber.c ============================================================================== */
+
+/* Lists the row at hand, whose number another row had first, before that takes its place. */
+void ctr_renumber_list(ctr_merge *merge);
+
+/* Inserts again the rows that this file had inserted and that are listed, when a merge is done. */
+void ctr_renumber_insert(ctr_file *file);
+
 /* ==== pull.c ================================================================================== */
 
 void ctr_pull_report_close(ctr_report *report);
@@ -748,6 +757,9 @@ int ctr_merge_check_key(ctr_merge *merge, sqlite3_value **keys);
  * ctr_merge_cell does this for the shards that differ from mine. */
 int ctr_merge_check_clocks(ctr_conn *conn, const ctr_cell *theirs);
 
+/* Notes a number of another file that is at or above the place of this one. */
+void ctr_merge_note_number(ctr_merge *merge);
+
 /* Does as ctr_merge_write with the values of regular columns that came with the row, in the order
  * of the columns; NULL: none. A pull reads them later, from the table of the source. */
 bool ctr_merge_write_values(ctr_merge *merge, sqlite3_value **values);
@@ -854,6 +866,9 @@ void ctr_row_feed_close(ctr_row_giver *giver);
  * if it has no row cell, or on error. */
 bool ctr_row_feed_read(ctr_conn *conn, ctr_row_giver *giver, sqlite3_stmt *stands,
                        sqlite3_value **keys);
+
+/* Appends the change that tells all of a row, found whole. */
+void ctr_row_feed_tell(ctr_tab *tab, const ctr_row *row, sqlite3_value **keys, ctr_packed *change);
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 

@@ -1046,6 +1046,7 @@ void ctr_pull_show_apart(ctr_file *file)
         pull.deletions = true;
         show_listed_rows(&pull);
     }
+    ctr_renumber_insert(file);
     sqlite3_free(pull.order);
     ctr_catalog_close(&pull.here);
 }
@@ -1140,6 +1141,7 @@ void ctr_pull_all(ctr_pull *pull)
         meet(pull, &catalog->entries[0]);
     if (pull->were_parts && !pull->report->more) ctr_marks_end_parts(file, pull->giver);
     ctr_conflicts_change_identity(&pull->conflicts, file);
+    ctr_renumber_insert(file);
     ctr_session_lower_cache(file);
     sqlite3_free(pull->order);
     ctr_catalog_close(&pull->here);

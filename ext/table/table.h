@@ -185,7 +185,7 @@ typedef enum ctr_tab_sql {
     CTR_TAB_LOWEST,
     CTR_TAB_HIGHEST,
     CTR_TAB_GREATEST, /* key of a keyed table */
-    CTR_TAB_SHOW, /* to CTR_TAB_FIND_SHOWN: on the tracked table */
+    CTR_TAB_SHOW,     /* to CTR_TAB_FIND_SHOWN: on the tracked table */
     CTR_TAB_SHOW_STRICTLY,
     CTR_TAB_SHOW_NEW,
     CTR_TAB_SHOW_NEW_STRICTLY,

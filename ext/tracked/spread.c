@@ -297,7 +297,17 @@ void ctr_spread_end(ctr_table *table)
 bool ctr_spread_is_unsettled(const ctr_table *table)
 {
     const ctr_conn *conn = table->joined.conn;
-    return !conn->session && is_place_known(table) && table->reports->spread.unsettled != conn->unsettled;
+    return !conn->session && is_place_known(table) &&
+           table->reports->spread.unsettled != conn->unsettled;
+}
+
+void ctr_spread_settle(const ctr_tracked *tracked, ctr_tab *tab)
+{
+    ctr_spread spread;
+    uint8_t id[CTR_ID_SIZE];
+    ctr_spread_read(&spread, tab);
+    if (spread.is && read_present_id(tab->file, id)) take_numbers(&spread, tracked, tab, id);
+    tab->conn->unsettled++;
 }
 
 void ctr_spread_take(ctr_tab *tab)

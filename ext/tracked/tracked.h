@@ -694,6 +694,12 @@ void ctr_showing_list(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
  * if it is written or deleted. */
 bool ctr_showing_touches(ctr_showing *showing, const ctr_summary *now);
 
+/* ==== writing.c =============================================================================== */
+
+/* Returns whether an error is that of the row in this table: of a constraint, an expression, or a
+ * trigger. Others, such as a full disk, are those of the merge. */
+bool ctr_writing_is_refusal(int rc);
+
 /* ==== blockers.c ============================================================================== */
 
 /* Returns why the table refused the row with this key, which is apart and was found in `row`: the
@@ -746,8 +752,10 @@ void ctr_spread_refuse(ctr_conn *conn, const char *schema, const char *table,
 /* Makes the table a spread one, with numbers of so many bits, 53 or 63, from the next write on. */
 void ctr_spread_set(const ctr_tracked *tracked, ctr_tab *tab, int bits);
 
-/* Notes that a key at or above the place is not of this file: the next write jumps. */
+/* Notes that a key at or above the place is not of this file: the next write jumps. The second sets
+ * the sequence at once, for an INSERT within a merge. */
 void ctr_spread_take(ctr_tab *tab);
+void ctr_spread_settle(const ctr_tracked *tracked, ctr_tab *tab);
 
 /* ==== reconcile.c ============================================================================= */
 

@@ -331,9 +331,7 @@ typedef enum answer_of_table {
     TABLE_DEFERS   /* a deferred foreign key is broken, and would fail the COMMIT */
 } answer_of_table;
 
-/* Returns whether an error is that of the row in this table: of a constraint, an expression, or a
- * trigger. Others, such as a full disk, are those of the merge. */
-static bool is_refusal(int rc)
+bool ctr_writing_is_refusal(int rc)
 {
     int primary = rc & 0xff;
     return primary == SQLITE_CONSTRAINT || primary == SQLITE_ERROR || primary == SQLITE_MISMATCH ||
@@ -360,7 +358,7 @@ static answer_of_table step_shown(ctr_writing *writing, sqlite3_stmt *statement)
     bool alone = sqlite3_get_autocommit(db);
     ctr_spill_check(writing->file);
     int rc = ctr_run_to_end(statement);
-    bool refused = is_refusal(rc);
+    bool refused = ctr_writing_is_refusal(rc);
     if (refused)
         note_why(writing, sqlite3_errmsg(db));
     else
@@ -462,7 +460,7 @@ static bool find_rowid(ctr_writing *writing)
  * as the reason for which the table refuses the row. */
 static void refuse_unprepared(ctr_writing *writing, ctr_problem *failed)
 {
-    bool is_refused = failed->rc != SQLITE_OK && is_refusal(failed->rc);
+    bool is_refused = failed->rc != SQLITE_OK && ctr_writing_is_refusal(failed->rc);
     ctr_problem_end(failed);
     if (is_refused) note_why(writing, ctr_problem_text(failed));
     ctr_problem_raise_if(writing->tracked->conn, failed, !is_refused);
@@ -683,7 +681,7 @@ sqlite3_value *ctr_writing_default(ctr_writing *writing, const char *column)
     }
     sqlite3_finalize(row);
     sqlite3_free(expression);
-    bool is_refused = failed.rc != SQLITE_OK && is_refusal(failed.rc);
+    bool is_refused = failed.rc != SQLITE_OK && ctr_writing_is_refusal(failed.rc);
     ctr_problem_raise_if(conn, &failed, !is_refused);
     return value;
 }

@@ -1,0 +1,312 @@
+/* merge/renumber.c - rows whose number another row had first: lists them, and inserts those of this
+ * file again.
+ *
+ * Two files may give one number to two rows (tracked/spread.c). The one that was born first keeps it
+ * in every file (core/core.h). A file that had the other one lists it whole, as a change. Its origin
+ * alone, the file under whose present id it was born, inserts it again when the merge is done, under
+ * a number that SQLite gives out then, and lets its own rows that referred to it follow. What other
+ * files have written below stays with the first row.
+ *
+ * A row that the table refuses stays listed, and is tried again after the next merge. */
+#include "merge/merge.h"
+
+#include <string.h>
+
+/* ---- listing --------------------------------------------------------------------------------- */
+
+enum { BIRTH_SIZE = 8 + CTR_ID_SIZE };
+
+void ctr_renumber_list(ctr_merge *merge)
+{
+    uint8_t birth[BIRTH_SIZE];
+    ctr_row *row = &merge->row;
+    ctr_tab *tab = row->tab;
+    ctr_packed change = {0};
+    ctr_run run = ctr_tab_run(tab);
+    const ctr_row_cell *mine = ctr_row_stamps(row);
+    if (!mine || ctr_rc(merge->conn) != SQLITE_OK) return;
+    ctr_bytes_put(birth, (uint64_t)mine->birth.number);
+    memcpy(birth + 8, mine->birth.id, CTR_ID_SIZE);
+    bool is_own = memcmp(mine->birth.id, merge->conflicts->mine, CTR_ID_SIZE) == 0;
+    ctr_row_feed_tell(tab, row, merge->keys, &change);
+    sqlite3_stmt *add = ctr_run_prepare(&run, CTR_SQL_REPLACED_ADD);
+    ctr_run_bind_int(&run, add, ":row", row->rowid);
+    ctr_run_bind_blob(&run, add, ":birth", birth, sizeof birth);
+    ctr_run_bind_blob(&run, add, ":change", change.bytes, change.size);
+    if (is_own) ctr_run_bind_int(&run, add, ":number", ctr_batch_number(tab));
+    ctr_run_once(&run, add);
+    sqlite3_free(change.bytes);
+    merge->brought.replaced++;
+    ctr_merge_note_number(merge);
+}
+
+/* ---- one that is to be inserted again -------------------------------------------------------- */
+
+typedef struct due_again {
+    ctr_file *file;
+    ctr_tab *tab;
+    ctr_tracked *tracked; /* held */
+    int64_t was, now;     /* its numbers */
+    int64_t number;       /* of the file when it was replaced */
+    ctr_change_view told;
+} due_again;
+
+/* Returns the column that shows what was told; NULL: there is none any more. */
+static const char *column_of_told(const due_again *due, const ctr_told_column *told)
+{
+    const ctr_tracked *tracked = due->tracked;
+    const ctr_registry *registry = ctr_regular_of(due->tab);
+    const char *name = (const char *)told->name;
+    if (!told->kind->stored) {
+        int number = registry ? ctr_regular_named(registry, name, told->name_size) : -1;
+        const ctr_described *column =
+            number >= 0 ? ctr_tracked_regular_column(tracked, number) : NULL;
+        return column ? column->name : NULL;
+    }
+    for (int i = 0; i < tracked->shape->n_counters; i++) {
+        const ctr_tracked_column *column = ctr_tracked_column_of(tracked, i);
+        if (column && strlen(column->birth) == told->name_size &&
+            memcmp(column->birth, name, told->name_size) == 0)
+            return column->name;
+    }
+    return NULL;
+}
+
+static void bind_told(ctr_conn *conn, sqlite3_stmt *insert, int i, const ctr_told_column *told)
+{
+    ctr_cell cell;
+    int64_t sum = 0;
+    ctr_key_value value = {.type = CTR_KEY_NOTHING};
+    if (told->kind->stored) {
+        ctr_cell_open(&cell, told->state, told->size);
+        bool is = ctr_cell_is_live(&cell) && ctr_cell_value(&cell, &sum) == CTR_OK;
+        if (is) value = (ctr_key_value){.type = CTR_KEY_INTEGER, .integer = sum};
+    } else if (told->size > 0) {
+        ctr_key_read(told->state, &value);
+    }
+    int rc = SQLITE_OK;
+    switch (value.type) {
+    case CTR_KEY_NOTHING: break;
+    case CTR_KEY_INTEGER: rc = sqlite3_bind_int64(insert, i, value.integer); break;
+    case CTR_KEY_REAL: rc = sqlite3_bind_double(insert, i, value.real); break;
+    case CTR_KEY_TEXT:
+        rc = sqlite3_bind_text64(insert, i, (const char *)value.bytes, value.size, SQLITE_TRANSIENT,
+                                 SQLITE_UTF8);
+        break;
+    case CTR_KEY_BLOB:
+        rc = sqlite3_bind_blob64(insert, i, value.bytes, value.size, SQLITE_TRANSIENT);
+        break;
+    }
+    ctr_problem_sqlite(conn, rc);
+}
+
+/* INSERT INTO "orders"("id", "customer", "n") VALUES (NULL, ?1, ?2), as the application would. */
+static void insert_again(due_again *due)
+{
+    int n = 0;
+    ctr_told_column told;
+    ctr_conn *conn = due->file->conn;
+    sqlite3_str *columns = sqlite3_str_new(NULL), *values = sqlite3_str_new(NULL);
+    ctr_change_view view = due->told;
+    sqlite3_str_appendf(columns, "\"%w\"", ctr_tracked_key(due->tracked, 0)->name);
+    sqlite3_str_appendall(values, "NULL");
+    while (ctr_change_next(&view, &told)) {
+        const char *column = column_of_told(due, &told);
+        if (!column) continue;
+        sqlite3_str_appendf(columns, ", \"%w\"", column);
+        sqlite3_str_appendf(values, ", ?%d", ++n);
+    }
+    ctr_run run = ctr_tab_run(due->tab);
+    run.slots.name = due->tracked->table;
+    run.slots.columns = ctr_text_built(conn, columns);
+    run.slots.values = ctr_text_built(conn, values);
+    sqlite3_stmt *insert = ctr_run_prepare(&run, CTR_SQL_TRACK_SHOW_NEW_STRICTLY);
+    view = due->told;
+    for (int i = 1; insert && ctr_change_next(&view, &told);)
+        if (column_of_told(due, &told)) bind_told(conn, insert, i++, &told);
+    if (insert && ctr_rc(conn) == SQLITE_OK) ctr_run_row(&run, insert);
+    sqlite3_finalize(insert);
+    due->now = sqlite3_last_insert_rowid(conn->db);
+}
+
+/* ---- the rows below it ----------------------------------------------------------------------- */
+
+/* Returns whether this file has written the reference of a row, before the parent was replaced. */
+static bool wrote_reference(const due_again *due, ctr_row *row, const ctr_tracked *child,
+                            const char *column)
+{
+    const ctr_row_cell *cell = row->found ? ctr_row_stamps(row) : NULL;
+    const ctr_tracked_column *regular = ctr_tracked_regular_named(child, column);
+    if (!cell || !ctr_row_cell_is_live(cell)) return false;
+    const ctr_stamp *stamp = regular ? ctr_row_cell_stamp(cell, regular->number) : &cell->row;
+    return stamp && ctr_stamp_time(stamp->number) <= due->number &&
+           memcmp(stamp->id, due->told.row.birth.id, CTR_ID_SIZE) == 0;
+}
+
+/* Moves the rows of a replicated table that this file has written, one by one: each move may change
+ * what refers to the number. */
+static void move_written(const due_again *due, ctr_tab *tab, const ctr_tracked *child,
+                         const char *column)
+{
+    ctr_row row;
+    ctr_conn *conn = due->file->conn;
+    int n = child->shape->n_keys;
+    bool moved = true;
+    sqlite3_value **keys = sqlite3_malloc64(((size_t)n + 1) * sizeof *keys);
+    sqlite3_str *list = sqlite3_str_new(NULL), *match = sqlite3_str_new(NULL);
+    if (!keys) ctr_problem_nomem(conn);
+    ctr_list_keys(child, list, "");
+    for (int i = 0; i < n; i++)
+        sqlite3_str_appendf(match, "%s\"%w\" = ?%d", i ? " AND " : "",
+                            ctr_tracked_key(child, i)->name, i + 2);
+    ctr_run run = ctr_tab_run(tab);
+    run.slots.name = child->table;
+    run.slots.value = ctr_text_print(conn, "\"%w\"", column);
+    run.slots.keys = ctr_text_built(conn, list);
+    run.slots.constraint = ctr_text_built(conn, match);
+    ctr_row_open(&row, due->file, child->counters, child->shape);
+    while (moved && keys && ctr_rc(conn) == SQLITE_OK) {
+        moved = false;
+        sqlite3_stmt *children = ctr_run_prepare(&run, CTR_SQL_REPLACED_CHILDREN);
+        ctr_run_bind_int(&run, children, ":was", due->was);
+        while (!moved && ctr_run_row(&run, children)) {
+            for (int i = 0; i < n; i++) keys[i] = sqlite3_column_value(children, i);
+            moved = ctr_row_find_key(&row, keys) == SQLITE_OK &&
+                    wrote_reference(due, &row, child, column);
+        }
+        sqlite3_stmt *move = moved ? ctr_run_prepare(&run, CTR_SQL_REPLACED_MOVE) : NULL;
+        if (move) sqlite3_bind_int64(move, 1, due->now);
+        for (int i = 0; move && i < n; i++)
+            ctr_problem_sqlite(conn, ctr_text_bind_value(move, i + 2, keys[i]));
+        sqlite3_finalize(children);
+        if (move && ctr_rc(conn) == SQLITE_OK) ctr_run_row(&run, move);
+        sqlite3_finalize(move);
+    }
+    ctr_row_close(&row);
+    sqlite3_free(keys);
+}
+
+/* All rows of a table that stays in this file are its own. */
+static void move_children(const due_again *due, const ctr_foreign_key *key)
+{
+    ctr_conn *conn = due->file->conn;
+    const char *column = key->pairs[0].from;
+    if (key->travels) {
+        char *counters = ctr_triggers_counters(due->file, key->child);
+        ctr_tab *tab = counters ? ctr_tab_read(due->file, counters) : NULL;
+        ctr_tracked *child = tab ? ctr_tracked_hold(tab) : NULL;
+        if (child && ctr_tracked_is_known(child)) move_written(due, tab, child, column);
+        ctr_tracked_release(child);
+        sqlite3_free(counters);
+        return;
+    }
+    ctr_run run = ctr_tab_run(due->tab);
+    run.slots.name = key->child;
+    run.slots.value = ctr_text_print(conn, "\"%w\"", column);
+    ctr_run_with(&run, CTR_SQL_REPLACED_MOVE_ALL, ":now i :was i", due->now, due->was);
+}
+
+/* The schema stays, so the foreign keys do. */
+static void move_all_children(const due_again *due)
+{
+    const ctr_foreign_keys *foreign = ctr_foreign_keys_of(due->file);
+    const char *own = ctr_tracked_key(due->tracked, 0)->name;
+    for (int i = 0; foreign && i < foreign->n && ctr_rc(due->file->conn) == SQLITE_OK; i++) {
+        const ctr_foreign_key *key = &foreign->keys[i];
+        if (sqlite3_stricmp(key->parent, due->tracked->table) == 0 && key->n == 1 &&
+            sqlite3_stricmp(key->pairs[0].to, own) == 0)
+            move_children(due, key);
+    }
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+/* In a savepoint: what the table refuses changes nothing. */
+static bool try_again(due_again *due)
+{
+    ctr_conn *conn = due->file->conn;
+    ctr_problem refused, undone;
+    ctr_run run = ctr_file_run(due->file);
+    ctr_run_do(&run, CTR_SQL_TRACK_SAVEPOINT, NULL);
+    ctr_problem_try(conn, &refused);
+    ctr_spread_settle(due->tracked, due->tab);
+    insert_again(due);
+    if (refused.rc == SQLITE_OK) move_all_children(due);
+    if (refused.rc == SQLITE_OK && ctr_foreign_broken(conn->db))
+        ctr_problem_set(conn, SQLITE_CONSTRAINT, CTR_FOREIGN_KEY_FAILED);
+    bool is = refused.rc == SQLITE_OK, fatal = !is && !ctr_writing_is_refusal(refused.rc);
+    ctr_problem_raise_if(conn, &refused, fatal);
+    ctr_problem_try(conn, &undone);
+    if (!is && !sqlite3_get_autocommit(conn->db)) ctr_run_do(&run, CTR_SQL_TRACK_ROLL_BACK, NULL);
+    if (!sqlite3_get_autocommit(conn->db)) ctr_run_do(&run, CTR_SQL_TRACK_RELEASE, NULL);
+    ctr_problem_raise_if(conn, &undone, undone.rc != SQLITE_OK);
+    return is && ctr_rc(conn) == SQLITE_OK;
+}
+
+/* What is listed of a row, copied: the statement ends before anything is written. */
+typedef struct listed_row {
+    char *counters;
+    int64_t was, number;
+    ctr_packed birth, change;
+} listed_row;
+
+static void copy_bytes(ctr_conn *conn, ctr_packed *to, sqlite3_stmt *row, int column)
+{
+    size_t size = (size_t)sqlite3_column_bytes(row, column);
+    uint8_t *out = ctr_pack_room(conn, to, size + 1);
+    if (out && size > 0) memcpy(out, sqlite3_column_blob(row, column), size);
+    if (out) to->size = size;
+}
+
+static void insert_listed(ctr_file *file, const listed_row *listed)
+{
+    ctr_conn *conn = file->conn;
+    due_again due = {.file = file, .was = listed->was, .number = listed->number};
+    due.tab = ctr_tab_read(file, listed->counters);
+    due.tracked = due.tab ? ctr_tracked_hold(due.tab) : NULL;
+    bool is = due.tracked && ctr_tracked_is_known(due.tracked) && due.tab->shape.keyed &&
+              ctr_change_open(&due.told, listed->change.bytes, listed->change.size) == CTR_OK;
+    if (is && ctr_triggers_check(file, listed->counters) == SQLITE_OK && try_again(&due)) {
+        ctr_run run = ctr_tab_run(due.tab);
+        ctr_run_with(&run, CTR_SQL_REPLACED_DONE, ":now i :row i :birth b", due.now, listed->was,
+                     listed->birth.bytes, listed->birth.size);
+    }
+    ctr_tracked_release(due.tracked);
+    ctr_problem_where(conn, "%s", listed->counters);
+}
+
+static void free_listed(listed_row *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        sqlite3_free(rows[i].counters);
+        sqlite3_free(rows[i].birth.bytes);
+        sqlite3_free(rows[i].change.bytes);
+    }
+    sqlite3_free(rows);
+}
+
+void ctr_renumber_insert(ctr_file *file)
+{
+    enum { NAME, ROW, BIRTH, CHANGE, NUMBER };
+    ctr_conn *conn = file->conn;
+    size_t n = 0, room = 0;
+    listed_row *rows = NULL;
+    if (ctr_rc(conn) != SQLITE_OK || !ctr_schema_is_table(conn, file->schema, "counter_state"))
+        return;
+    ctr_run run = ctr_file_run(file);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_REPLACED_DUE);
+    while (ctr_run_row(&run, row)) {
+        listed_row *more = ctr_array_room(conn, rows, &room, n + 1, sizeof *more);
+        if (!more) break;
+        rows = more;
+        const char *name = ctr_text_column(conn, row, NAME);
+        rows[n] = (listed_row){.counters = name ? ctr_text_copy(conn, name) : NULL,
+                               .was = sqlite3_column_int64(row, ROW),
+                               .number = sqlite3_column_int64(row, NUMBER)};
+        copy_bytes(conn, &rows[n].birth, row, BIRTH);
+        copy_bytes(conn, &rows[n++].change, row, CHANGE);
+    }
+    sqlite3_finalize(row);
+    for (size_t i = 0; i < n && ctr_rc(conn) == SQLITE_OK; i++) insert_listed(file, &rows[i]);
+    free_listed(rows, n);
+}
