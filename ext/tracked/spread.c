@@ -286,10 +286,13 @@ void ctr_spread_begin(ctr_table *table)
 
 void ctr_spread_end(ctr_table *table)
 {
+    ctr_spread now;
     ctr_tab *tab = table->row->tab;
     const ctr_spread *spread = spread_of(table);
     if (!is_place_known(table) || !spread->is || !spread->jumped) return;
-    ctr_tracked *tracked = hold_known(tab);
+    ctr_spread_read(&now, tab);
+    bool stays = now.place == spread->place; /* a merge may have jumped again */
+    ctr_tracked *tracked = stays ? hold_known(tab) : NULL;
     if (tracked) refuse_overtaken(spread, tracked, tab);
     ctr_tracked_release(tracked);
 }

@@ -1,0 +1,275 @@
+"""test_spread.py - keys that SQLite gives out in many files: whatever is done to the tables, their sequence and their files, no
+row is lost, doubled or made one with another. Each row has a hidden identity, a text that nobody changes. Numbers are forced
+to meet: two files take the same one, far above their places. Then one row keeps it, and the others come back under new ones."""
+import contextlib
+import json
+import os
+import random
+import re
+import shutil
+import sqlite3
+
+import pytest
+
+from conftest import EXAMPLES, SEED
+from files import connect, copy_live
+
+ORDERS = "CREATE TABLE {}(id INTEGER PRIMARY KEY AUTOINCREMENT, uid TEXT NOT NULL, note TEXT, code TEXT{}, n INTEGER NOT NULL DEFAULT 0)"
+LINES = "CREATE TABLE lines(id INTEGER PRIMARY KEY AUTOINCREMENT, uid TEXT NOT NULL, orders INTEGER REFERENCES orders(id), of TEXT)"
+CALLS = "SELECT counter_replicate('orders', 'n', 'keys=spread'), counter_replicate('lines', 'keys=spread')"
+MOST = 2**53 - 1
+
+
+class World:
+    """What was done, under hidden identities."""
+
+    def __init__(self, draw, folder, unique):
+        self.draw, self.folder, self.unique, self.made = draw, folder, unique, 0
+        self.sums, self.origin, self.deleted, self.keyed, self.writer = {}, {}, set(), set(), {}
+        self.files = []
+
+    def uid(self):
+        self.made += 1
+        return f"u{self.made}"
+
+
+class File:
+    def __init__(self, world, path):
+        self.world, self.path = world, str(path)
+        self.open()
+
+    def open(self):
+        self.db = connect(self.path, timeout=10)
+        self.db.execute("PRAGMA synchronous = OFF")
+        self.db.execute("PRAGMA foreign_keys = 1")
+
+    def rows(self, sql, *values):
+        return self.db.execute(sql, values).fetchall()
+
+    def id(self):
+        return self.rows("SELECT counter_id()")[0][0]
+
+    # ---- what an application does
+
+    def insert(self, key=None):
+        world, uid = self.world, self.world.uid()
+        n, code = world.draw.randrange(10), world.draw.choice([None, f"c{world.draw.randrange(6)}"])
+        verb = world.draw.choice(["INSERT OR IGNORE"] if key or world.unique else ["INSERT", "INSERT OR IGNORE", "INSERT OR REPLACE"])
+        cursor = self.db.execute(f"{verb} INTO orders(id, uid, note, code, n) VALUES (?, ?, 'new', ?, ?) RETURNING id" if RETURNING else
+                                 f"{verb} INTO orders(id, uid, note, code, n) VALUES (?, ?, 'new', ?, ?)", (key, uid, code, n))
+        given = cursor.fetchall()
+        found = self.rows("SELECT id FROM orders WHERE uid = ?", uid)
+        if not found:
+            return
+        if RETURNING:
+            assert given == found
+        assert found[0][0] == self.rows("SELECT last_insert_rowid()")[0][0]
+        world.sums[uid], world.origin[uid] = n, self.path
+
+    def insert_many(self):
+        uids = [self.world.uid() for _ in range(self.world.draw.randint(2, 5))]
+        self.db.execute("INSERT INTO orders(uid, note) SELECT value, 'many' FROM json_each(?)", (json.dumps(uids),))
+        for uid in uids:
+            self.world.sums[uid], self.world.origin[uid] = 0, self.path
+
+    def insert_line(self):
+        key, parent = self.pick()
+        uid = self.world.uid()
+        if parent and int(parent[1:]) % 2:  # a row with lines is not deleted: else they wait
+            self.db.execute("INSERT INTO lines(uid, orders, of) VALUES (?, ?, ?)", (uid, key, parent))
+            self.world.writer[uid] = self.path
+
+    def pick(self):
+        found = self.rows("SELECT id, uid FROM orders")
+        return self.world.draw.choice(found) if found else (None, None)
+
+    def count(self):
+        key, uid = self.pick()
+        if uid:
+            n = self.world.draw.randrange(-5, 10)
+            self.db.execute("UPDATE orders SET n = n + ?, note = ? WHERE id = ?", (n, f"{n}", key))
+            self.world.sums[uid] += n
+
+    def delete(self):
+        key, uid = self.pick()
+        if uid and int(uid[1:]) % 2 == 0:
+            self.db.execute("DELETE FROM orders WHERE id = ?", (key,))
+            self.world.deleted.add(uid)
+
+    def change_key(self):
+        """Of a row that only this file has: two files that change one key make two rows."""
+        self.insert()
+        uid = f"u{self.world.made}"
+        by = self.world.draw.randrange(1, 2**33)
+        self.db.execute("UPDATE OR IGNORE orders SET id = id + ? WHERE uid = ?", (by, uid))
+
+    def take_same_number(self):
+        """As another file does: a number far above both places."""
+        self.insert(key=2**45 + self.world.draw.randrange(3))
+
+    def undone(self):
+        before = self.world.sums.copy(), self.world.origin.copy(), self.world.deleted.copy(), self.world.writer.copy()
+        self.db.execute(self.world.draw.choice(["SAVEPOINT s", "BEGIN"]) if not self.db.in_transaction else "SAVEPOINT s")
+        outer = self.db.in_transaction
+        for _ in range(self.world.draw.randint(1, 3)):
+            self.world.draw.choice([self.insert, self.insert_many, self.count, self.insert_line])()
+        with contextlib.suppress(sqlite3.OperationalError):
+            self.db.execute("ROLLBACK TO s")
+            self.db.execute("RELEASE s")
+            outer = False
+        if outer:
+            self.db.execute("ROLLBACK")
+        self.world.sums, self.world.origin, self.world.deleted, self.world.writer = before
+
+    def fail(self):
+        with pytest.raises(sqlite3.IntegrityError):
+            self.db.execute("INSERT INTO orders(uid, n) VALUES ('lost', 1), (NULL, 2)")
+
+    def several(self):
+        self.db.execute("BEGIN")
+        for _ in range(self.world.draw.randint(1, 5)):
+            self.world.draw.choice([self.insert, self.insert, self.insert_many, self.count, self.insert_line, self.undone_within,
+                                    self.fail])()
+        self.db.execute("COMMIT")
+
+    def undone_within(self):
+        before = self.world.sums.copy(), self.world.origin.copy(), self.world.writer.copy()
+        self.db.execute("SAVEPOINT t")
+        self.world.draw.choice([self.insert, self.insert_many, self.insert_line])()
+        self.db.execute("ROLLBACK TO t")
+        if self.world.draw.random() < 0.5:
+            self.db.execute("RELEASE t")
+        self.world.sums, self.world.origin, self.world.writer = before
+
+    def flush(self):
+        self.db.execute(self.world.draw.choice(["DELETE FROM sqlite_sequence", "UPDATE sqlite_sequence SET seq = 0"]))
+
+    def rebuild(self):
+        self.db.execute("PRAGMA foreign_keys = 0")
+        self.db.execute("BEGIN")
+        self.db.execute(ORDERS.format("new_orders", self.world.unique))
+        self.db.execute("INSERT INTO new_orders SELECT * FROM orders")
+        self.db.execute("DROP TABLE orders")
+        self.db.execute("ALTER TABLE new_orders RENAME TO orders")
+        self.db.execute("SELECT counter_replicate('orders')")
+        self.db.execute("COMMIT")
+        self.db.execute("PRAGMA foreign_keys = 1")
+
+    # ---- merges
+
+    def merge(self, other):
+        way = self.world.draw.randrange(5)
+        if way == 0:
+            self.rows("SELECT * FROM counter_pull(?)", other.path)
+        elif way < 3:
+            self.db.execute("ATTACH ? AS other", (other.path,))
+            self.rows(f"SELECT * FROM counter_{'sync' if way == 1 else 'push'}('other')")
+            self.db.execute("DETACH other")
+        elif way == 3:
+            changes = other.rows("SELECT table_name, key, change, seq, source FROM counter_changes(0)")
+            self.world.draw.shuffle(changes)
+            self.db.execute("BEGIN")
+            self.db.executemany("INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES (?, ?, ?, ?, ?)", changes)
+            self.rows("SELECT counter_seen(NULL, NULL)") if False else None
+            self.db.execute("COMMIT")
+            self.rows("SELECT * FROM counter_pull(?)", other.path)
+        else:
+            self.db.execute("BEGIN")
+            self.rows("SELECT * FROM counter_pull(?)", other.path)
+            self.insert()
+            self.db.execute("COMMIT")
+
+
+RETURNING = sqlite3.sqlite_version_info >= (3, 35)
+STEPS = ["insert"] * 6 + ["insert_many", "insert_line", "insert_line", "count", "count", "count", "delete", "change_key", "undone", "fail",
+                          "several", "several", "flush", "rebuild", "take_same_number"]
+
+
+def copy_of(world, one):
+    path = world.folder / f"{len(world.files)}.db"
+    way = world.draw.randrange(3)
+    if way == 0:
+        copy_live(one.path, path)
+    elif way == 1:
+        one.db.execute("VACUUM INTO ?", (str(path),))
+    else:
+        to = sqlite3.connect(path)
+        one.db.backup(to)
+        to.close()
+    copy = File(world, path)
+    copy.insert()  # the very first statement has a right number
+    return copy
+
+
+def spread_of(one, table):
+    return one.rows("SELECT s.seq, s.rows FROM counter_state AS s JOIN counter_tables AS t ON s.tab = t.number"
+                    " WHERE t.name = ? AND s.kind = 'spread' AND s.row = 1", f"{table}_counters")
+
+
+def replaced(one):
+    """The identities of the rows that are listed."""
+    found = one.rows("SELECT counter_change_json(value) FROM counter_state WHERE kind = 'replaced'")
+    return [{c["name"]: c.get("value") for c in json.loads(change)["columns"]}["uid"] for (change,) in found]
+
+
+def converge(world):
+    for _ in range(3 * len(world.files)):
+        for one in world.files:
+            for other in world.files:
+                if one is not other:
+                    one.rows("SELECT * FROM counter_pull(?)", other.path)
+        shown = [(one.rows("SELECT * FROM orders ORDER BY id"), one.rows("SELECT * FROM lines ORDER BY id")) for one in world.files]
+        if all(each == shown[0] for each in shown):
+            return shown[0]
+    differ = [sorted(set(a) ^ set(b)) for a, b in zip(shown[0], shown[1])]
+    raise AssertionError(f"the files never agree: {differ} {[one.rows('SELECT * FROM counter_tracked WHERE state NOT IN (?, ?)', 'tracked', 'regular') for one in world.files]}")
+
+
+def check(world):
+    orders, lines = converge(world)
+    met = {uid for one in world.files for uid in replaced(one)}
+    shown = [uid for _, uid, *_ in orders]
+    assert len(set(shown)) == len(shown), "a row is there twice"
+    assert not set(world.sums) - world.deleted - set(shown), "a row is lost"
+    assert set(shown) <= set(world.sums), "a row that nobody has inserted"
+    for key, uid, _, _, n in orders:
+        assert key <= MOST
+        if uid not in met:
+            assert n == world.sums[uid], f"{uid} has another value than was counted"
+    uids = dict((key, uid) for key, uid, *_ in orders)
+    for _, uid, parent, of in lines:
+        if of not in met or world.writer[uid] == world.origin[of]:
+            assert uids[parent] == of, f"line {uid} of {of} hangs on {uids.get(parent)}"
+    assert {uid for _, uid, *_ in lines} == set(world.writer), "a line is lost"
+    for one in world.files:
+        assert one.rows("PRAGMA foreign_key_check") == [] and one.rows("PRAGMA integrity_check") == [("ok",)]
+    return met
+
+
+def run(world, steps):
+    first = File(world, world.folder / "0.db")
+    first.db.execute("PRAGMA journal_mode = " + world.draw.choice(["WAL", "DELETE"]))
+    first.db.execute(ORDERS.format("orders", world.unique))
+    first.db.execute(LINES)
+    world.files.append(first)
+    for _ in range(3):
+        first.insert()
+    first.rows(CALLS)
+    for _ in range(world.draw.randint(1, 7)):
+        world.files.append(copy_of(world, world.draw.choice(world.files)))
+    for _ in range(steps):
+        one = world.draw.choice(world.files)
+        if world.draw.random() < 0.15:
+            one.merge(world.draw.choice([other for other in world.files if other is not one]))
+        else:
+            getattr(one, world.draw.choice(STEPS))()
+
+
+@pytest.mark.parametrize("number", range(max(8, EXAMPLES // 3)))
+def test_no_row_is_lost_doubled_or_made_one_with_another(tmp_path, number):
+    draw = random.Random(f"{SEED} {number}")
+    world = World(draw, tmp_path, "")
+    run(world, 60)
+    check(world)
+    for one in world.files:
+        one.db.close()
