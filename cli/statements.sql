@@ -28,7 +28,7 @@ SELECT table_name, replace(warning, ' in main', ' in ' || ?1) FROM counter_warni
 
 -- Takes no changes, and tries again what is apart: a table may take it since.
 -- name: RETRY_APART
-SELECT counter_seen(counter_settle(), 0, 0) WHERE EXISTS (SELECT 1 FROM counter_tracked WHERE row_key IS NOT NULL);
+SELECT counter_seen(counter_settle(), 0, 0) WHERE EXISTS (SELECT 1 FROM counter_tracked WHERE state IN ('waits', 'differs'));
 
 -- Files match their tables by the name that they were created with.
 -- name: IS_BORN
@@ -40,7 +40,7 @@ SELECT 1 FROM counter_tables WHERE birth = ?1;
 -- it is replicated.
 -- name: GIVEN_TABLES
 SELECT birth, (SELECT group_concat(column_name, ' ') FROM counter_tracked
-                WHERE table_name = t.birth COLLATE NOCASE AND row_key IS NULL AND state <> 'regular'),
+                WHERE table_name = t.birth COLLATE NOCASE AND row_key IS NULL AND state IN ('tracked', 'broken')),
        EXISTS (SELECT 1 FROM pragma_table_info(t.name || '_cells') WHERE name = '_row')
   FROM counter_tables AS t ORDER BY birth;
 

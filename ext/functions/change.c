@@ -224,6 +224,20 @@ static void append_row_json(sqlite3_str *out, ctr_change_view *change)
     sqlite3_str_appendchar(out, 1, ']');
 }
 
+void ctr_change_append_json(sqlite3_str *out, ctr_change_view *change)
+{
+    sqlite3_str_appendf(out, "{\"tells\":\"%s\"", TELLS[change->what]);
+    if (change->what == CTR_TELLS_ROW) append_row_json(out, change);
+    if (change->what == CTR_TELLS_COLUMN) sqlite3_str_appendchar(out, 1, ',');
+    if (change->what == CTR_TELLS_COLUMN) append_name_json(out, &change->column);
+    if (change->what == CTR_TELLS_ANSWER) {
+        sqlite3_str_appendall(out, ",\"answer\":\"");
+        ctr_text_append_hex(out, change->column.state, (int)change->column.size);
+        sqlite3_str_appendchar(out, 1, '"');
+    }
+    sqlite3_str_appendchar(out, 1, '}');
+}
+
 static void fn_change_json(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     (void)argc;
@@ -234,16 +248,7 @@ static void fn_change_json(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     open_told(sqlite3_user_data(ctx), argv[0], &change);
     if (!ctr_arg_problem(ctx, "counter_change_json", &problem)) return;
     sqlite3_str *out = sqlite3_str_new(sqlite3_context_db_handle(ctx));
-    sqlite3_str_appendf(out, "{\"tells\":\"%s\"", TELLS[change.what]);
-    if (change.what == CTR_TELLS_ROW) append_row_json(out, &change);
-    if (change.what == CTR_TELLS_COLUMN) sqlite3_str_appendchar(out, 1, ',');
-    if (change.what == CTR_TELLS_COLUMN) append_name_json(out, &change.column);
-    if (change.what == CTR_TELLS_ANSWER) {
-        sqlite3_str_appendall(out, ",\"answer\":\"");
-        ctr_text_append_hex(out, change.column.state, (int)change.column.size);
-        sqlite3_str_appendchar(out, 1, '"');
-    }
-    sqlite3_str_appendchar(out, 1, '}');
+    ctr_change_append_json(out, &change);
     ctr_arg_result_built(ctx, out);
 }
 

@@ -110,6 +110,9 @@ int ctr_answer_register(sqlite3 *db, ctr_conn *conn, const ctr_answer_kind *kind
 
 /* ==== change.c ================================================================================ */
 
+/* Appends a change as counter_change_json shows it. */
+void ctr_change_append_json(sqlite3_str *out, ctr_change_view *change);
+
 /* Fails with "the member <name> must be <wanted>, not <value>"; without a text it is missing. */
 void ctr_member_refuse(ctr_conn *conn, const char *name, const char *wanted, ctr_span value);
 

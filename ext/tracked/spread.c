@@ -115,6 +115,11 @@ static int64_t highest_of_all(const ctr_tracked *tracked, ctr_tab *tab, int64_t 
     return shown > highest ? shown : highest;
 }
 
+int64_t ctr_spread_greatest(const ctr_spread *spread, const ctr_tracked *tracked, ctr_tab *tab)
+{
+    return highest_of_all(tracked, tab, spread->most);
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 /* Returns whether SQLite never gives a number of the table twice. */
