@@ -24,7 +24,10 @@ typedef struct cli_arguments {
     int n;
     /* Options; NULL or false: not given. */
     const char *since, *scope, *token_file, *ca;
-    bool own, create_tables, watch;
+    bool own, create_tables, watch, dry_run, json;
+    char *
+        *asks; /* owned: the arguments of counter_replicate_all, of options that may be repeated */
+    int n_asks;
 } cli_arguments;
 
 /* The work of a command, as a terminal shows it on standard error until it is done. */
@@ -119,6 +122,9 @@ sqlite3_stmt *cli_prepare_text(cli_file *file, const char *sql, const char *text
 /* Steps to the next row; false at the end and after an error. */
 bool cli_step(cli_file *file, sqlite3_stmt *statement);
 
+/* Calls an SQL function with n texts, and returns its integer. */
+int64_t cli_call(cli_file *file, const char *function, char *const *words, int n);
+
 /* The integer of the first row of a statement without parameters; 0 if there is none. */
 int64_t cli_integer(cli_file *file, const char *sql);
 
@@ -200,6 +206,8 @@ void cli_status(cli *c, const cli_arguments *given);
 void cli_track(cli *c, const cli_arguments *given);
 void cli_replicate(cli *c, const cli_arguments *given);
 void cli_opening(cli *c, const cli_arguments *given);
+void cli_plan(cli *c, const cli_arguments *given);
+void cli_adopt(cli *c, const cli_arguments *given);
 void cli_check(cli *c, const cli_arguments *given);
 void cli_export(cli *c, const cli_arguments *given);
 void cli_import(cli *c, const cli_arguments *given);

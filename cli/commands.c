@@ -97,21 +97,6 @@ void cli_status(cli *c, const cli_arguments *given)
 
 /* ---- track, replicate and opening ------------------------------------------------------------ */
 
-/* SELECT <function>(?1, ?2, ...) with as many parameters as there are words. */
-static sqlite3_stmt *prepare_call(cli_file *file, const char *function, char *const *words, int n)
-{
-    sqlite3_str *sql = sqlite3_str_new(NULL);
-    sqlite3_str_appendf(sql, "SELECT %s(?", function);
-    for (int i = 1; i < n; i++) sqlite3_str_appendall(sql, ", ?");
-    sqlite3_str_appendall(sql, ")");
-    char *text = sqlite3_str_finish(sql);
-    if (!text) cli_fail(file->c, "out of memory");
-    sqlite3_stmt *call = text ? cli_prepare(file, text) : NULL;
-    for (int i = 0; call && i < n; i++) sqlite3_bind_text(call, i + 1, words[i], -1, SQLITE_STATIC);
-    sqlite3_free(text);
-    return call;
-}
-
 /* Calls a function of a table and more words, and prints the table and the number of rows. */
 static void call_for_table(cli *c, const char *function, const cli_arguments *given,
                            const char *titles)
@@ -120,13 +105,10 @@ static void call_for_table(cli *c, const char *function, const cli_arguments *gi
     cli_rows rows = {0};
     open_one(&file, c, given->word[0]);
     cli_begin(&file);
-    sqlite3_stmt *call = prepare_call(&file, function, given->word + 1, given->n - 1);
-    if (cli_step(&file, call)) {
-        cli_rows_text(&rows, given->word[1]);
-        cli_rows_columns(&rows, call, 0, 1);
-        cli_rows_end(&rows);
-    }
-    sqlite3_finalize(call);
+    int64_t n = cli_call(&file, function, given->word + 1, given->n - 1);
+    cli_rows_text(&rows, given->word[1]);
+    cli_rows_integer(&rows, n);
+    cli_rows_end(&rows);
     end_one(&file, &rows, titles);
     cli_close(&file);
 }

@@ -201,3 +201,19 @@ int64_t cli_integer(cli_file *file, const char *sql)
     sqlite3_finalize(statement);
     return n;
 }
+
+int64_t cli_call(cli_file *file, const char *function, char *const *words, int n)
+{
+    sqlite3_str *sql = sqlite3_str_new(NULL);
+    sqlite3_str_appendf(sql, "SELECT %s(", function);
+    for (int i = 0; i < n; i++) sqlite3_str_appendall(sql, i > 0 ? ", ?" : "?");
+    sqlite3_str_appendall(sql, ")");
+    char *text = sqlite3_str_finish(sql);
+    if (!text) cli_fail(file->c, "out of memory");
+    sqlite3_stmt *call = text ? cli_prepare(file, text) : NULL;
+    for (int i = 0; call && i < n; i++) sqlite3_bind_text(call, i + 1, words[i], -1, SQLITE_STATIC);
+    int64_t result = cli_step(file, call) ? sqlite3_column_int64(call, 0) : 0;
+    sqlite3_finalize(call);
+    sqlite3_free(text);
+    return result;
+}

@@ -26,7 +26,11 @@ enum {
     OPTION_CREATE_TABLES = 8,
     OPTION_WATCH = 16,
     OPTION_TOKEN_FILE = 32,
-    OPTION_CA = 64
+    OPTION_CA = 64,
+    OPTION_COUNTER = 128,
+    OPTION_LEAVE = 256,
+    OPTION_DRY_RUN = 512,
+    OPTION_JSON = 1024
 };
 
 static const command COMMANDS[] = {
@@ -79,6 +83,37 @@ static const command COMMANDS[] = {
      "its id, when it last did, in UTC, the number up to which its changes go, and that up to "
      "which\n"
      "FILE has them; and a line for what is in the way there: strange, with the path.\n"},
+    {"plan", "[--json] FILE", 1, 1, OPTION_JSON, cli_plan,
+     "says what adopt would do, and what to think of",
+     "Looks at all tables of an application, and changes nothing. Prints a line for each table: "
+     "the\n"
+     "table, what adopt would do with it, its key, and why:\n"
+     "\n"
+     "  replicate      its rows travel\n"
+     "  autoincrement  the same, after AUTOINCREMENT was written into its declaration\n"
+     "  key            the same, after it got a key\n"
+     "  home           it stays in its file: migrations that ran, sessions, caches, queues\n"
+     "  virtual        a virtual table, or a table in which one stores its rows\n"
+     "  done           it counts already\n"
+     "  refused        it cannot be adopted as it is\n"
+     "\n"
+     "Then, behind an empty line, a sentence for each matter to think of: what is the case, and "
+     "what\n"
+     "to do about it. Columns that look like counters are proposed: name those that are to add up "
+     "in\n"
+     "the call of adopt. With --json an object for each line.\n"},
+    {"adopt", "[OPTION...] FILE", 1, 1,
+     OPTION_COUNTER | OPTION_LEAVE | OPTION_DRY_RUN | OPTION_JSON, cli_adopt,
+     "makes all tables of an application replicated ones",
+     "Replicates all tables of an application, as plan says, in one transaction: all or nothing. "
+     "Adopt\n"
+     "one file, then copy it. A second call does what is new. Prints a line for each table: the "
+     "table,\n"
+     "what was done, its key; with --json an object for each.\n"
+     "\n"
+     "  --counter products.stock   the column counts: changes made apart add up (repeatable)\n"
+     "  --leave logs               the table stays at home (repeatable)\n"
+     "  --dry-run                  does all of it, and takes it back\n"},
     {"track", "FILE TABLE COLUMN...", 3, -1, 0, cli_track, "makes columns of a table counters",
      "Makes INTEGER columns of an ordinary table counters that merge. Track first, then copy the\n"
      "file. Prints the table and the number of rows in which something was counted.\n"
@@ -165,34 +200,54 @@ static bool is_mark(const char *text)
            (n < 19 || (n == 19 && strcmp(text, "9223372036854775807") <= 0));
 }
 
-/* An option: where its value goes, or its flag. */
+/* An option: where its value goes, or its flag; one that may be repeated has a prefix instead, with
+ * which its values are listed. */
 typedef struct option {
     int which;
     const char *name, *value_of; /* what its value is, or NULL: it has none */
     const char **value;
     bool *flag;
+    const char *prefix;
 } option;
+
+/* Frees nothing if there is no memory for one more. */
+static void add_ask(cli *c, cli_arguments *given, const char *prefix, const char *value)
+{
+    size_t size = (size_t)(given->n_asks + 1) * sizeof *given->asks;
+    char *text = sqlite3_mprintf("%s%s", prefix, value),
+         **asks = text ? sqlite3_realloc64(given->asks, size) : NULL;
+    if (asks) given->asks = asks;
+    if (asks) given->asks[given->n_asks++] = text;
+    if (!asks) sqlite3_free(text);
+    if (!asks) cli_fail(c, "out of memory");
+}
 
 /* An option at words[*i], which may take the next word, too. */
 static void read_option(cli *c, const command *of, cli_arguments *given, char **words, int n,
                         int *i)
 {
     const option OPTIONS[] = {
-        {OPTION_SINCE, "--since", "a mark, such as --since 0", &given->since, NULL},
-        {OPTION_OWN, "--own", NULL, NULL, &given->own},
+        {OPTION_SINCE, "--since", "a mark, such as --since 0", &given->since, NULL, NULL},
+        {OPTION_OWN, "--own", NULL, NULL, &given->own, NULL},
         {OPTION_SCOPE, "--scope", "the first values of a key, such as --scope '[\"store 7\"]'",
-         &given->scope, NULL},
-        {OPTION_CREATE_TABLES, "--create-tables", NULL, NULL, &given->create_tables},
-        {OPTION_WATCH, "--watch", NULL, NULL, &given->watch},
-        {OPTION_TOKEN_FILE, "--token-file", "a file with a token in it", &given->token_file, NULL},
-        {OPTION_CA, "--ca", "a file of certificates to trust", &given->ca, NULL},
+         &given->scope, NULL, NULL},
+        {OPTION_CREATE_TABLES, "--create-tables", NULL, NULL, &given->create_tables, NULL},
+        {OPTION_WATCH, "--watch", NULL, NULL, &given->watch, NULL},
+        {OPTION_TOKEN_FILE, "--token-file", "a file with a token in it", &given->token_file, NULL,
+         NULL},
+        {OPTION_CA, "--ca", "a file of certificates to trust", &given->ca, NULL, NULL},
+        {OPTION_COUNTER, "--counter", "a table and a column, such as --counter products.stock",
+         NULL, NULL, ""},
+        {OPTION_LEAVE, "--leave", "the name of a table", NULL, NULL, "leave="},
+        {OPTION_DRY_RUN, "--dry-run", NULL, NULL, &given->dry_run, NULL},
+        {OPTION_JSON, "--json", NULL, NULL, &given->json, NULL},
     };
     const char *word = words[*i], *equals = strchr(word, '=');
     size_t size = equals ? (size_t)(equals - word) : strlen(word);
     const option *found = NULL;
     for (size_t k = 0; k < sizeof OPTIONS / sizeof *OPTIONS; k++)
         if ((of->options & OPTIONS[k].which) && strlen(OPTIONS[k].name) == size &&
-            strncmp(word, OPTIONS[k].name, size) == 0 && (OPTIONS[k].value || !equals))
+            strncmp(word, OPTIONS[k].name, size) == 0 && (!OPTIONS[k].flag || !equals))
             found = &OPTIONS[k];
     if (!found) {
         cli_fail(c, "%s has no option %s: see sqlite-counter %s --help", of->name, word, of->name);
@@ -200,6 +255,8 @@ static void read_option(cli *c, const command *of, cli_arguments *given, char **
         *found->flag = true;
     } else if (!equals && *i + 1 == n) {
         cli_fail(c, "%s needs %s", found->name, found->value_of);
+    } else if (found->prefix) {
+        add_ask(c, given, found->prefix, equals ? equals + 1 : words[++*i]);
     } else if (*found->value) {
         cli_fail(c, "%s is given twice", found->name);
     } else {
@@ -245,10 +302,12 @@ static int run_command(cli *c, const command *of, char **words, int n)
     cli_arguments given = {0};
     if (asks_for_help(words, n)) return print_command_help(of);
     read_arguments(c, of, &given, words, n);
-    if (c->failed) return WRONG_USAGE;
+    bool is_understood = !c->failed;
     c->command = of->name;
-    of->run(c, &given);
-    return c->failed ? FAILED : DONE;
+    if (is_understood) of->run(c, &given);
+    for (int i = 0; i < given.n_asks; i++) sqlite3_free(given.asks[i]);
+    sqlite3_free(given.asks);
+    return !is_understood ? WRONG_USAGE : c->failed ? FAILED : DONE;
 }
 
 static int run_words(cli *c, char **words, int n)

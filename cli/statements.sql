@@ -134,3 +134,142 @@ SELECT value FROM json_each(?1) WHERE type = 'text' LIMIT 100;
 -- What a server says is wrong.
 -- name: SENTENCE
 SELECT json_extract(?1, '$.error') WHERE json_valid(?1) AND json_type(?1, '$.error') = 'text';
+
+-- ---- plan and adopt ------------------------------------------------------------------------------
+
+-- name: PLAN_TABLES
+SELECT table_name, kind, column_name, finding FROM counter_plan
+ WHERE kind IN ('replicate', 'autoincrement', 'key', 'home', 'virtual', 'done', 'refused');
+
+-- A call that replicates one table is no remedy: adopt replicates all.
+-- name: PLAN_REMEDIES
+SELECT kind, table_name || CASE WHEN column_name IS NULL OR kind IN ('autoincrement', 'key', 'refused', 'virtual') THEN ''
+                                WHEN instr(column_name, ',') THEN '(' || column_name || ')'
+                                ELSE '.' || column_name END || ': ' || finding || ': ' || remedy
+  FROM counter_plan WHERE remedy IS NOT NULL AND kind <> 'replicate';
+
+-- name: PLAN_JSON
+SELECT json_object('table', table_name, 'kind', kind, 'column', column_name, 'finding', finding, 'remedy', remedy)
+  FROM counter_plan;
+
+-- What is to be done; shape: the columns of a table as they are and must stay.
+-- name: ADOPT_PLAN
+CREATE TEMP TABLE adopting AS
+SELECT table_name AS name, kind, column_name AS keys, finding, remedy, declaration, key_index,
+       (SELECT group_concat(quote(x.name) || ' ' || quote(type) || ' ' || "notnull" || ' ' || quote(dflt_value) || ' ' || hidden ||
+                            CASE kind WHEN 'key' THEN '' ELSE ' ' || pk END, ', ')
+          FROM pragma_table_xinfo(table_name, 'main') AS x) AS shape
+  FROM counter_plan
+ WHERE kind IN ('replicate', 'autoincrement', 'key', 'home', 'virtual', 'done', 'refused');
+
+-- name: ADOPT_LEAVE
+UPDATE temp.adopting SET kind = 'left' WHERE name = ?1 COLLATE NOCASE AND kind <> 'done';
+
+-- name: ADOPT_IS_TABLE
+SELECT 1 FROM temp.adopting WHERE name = ?1 COLLATE NOCASE;
+
+-- name: ADOPT_REFUSED
+SELECT name, finding, remedy FROM temp.adopting WHERE kind = 'refused';
+
+-- name: ADOPT_TEXTS
+SELECT name, declaration, key_index, kind FROM temp.adopting WHERE declaration IS NOT NULL AND kind <> 'left';
+
+-- name: ADOPT_COUNT_TEXTS
+SELECT count(*) FROM temp.adopting WHERE declaration IS NOT NULL AND kind <> 'left';
+
+-- name: ADOPT_COUNT_KEYS
+SELECT count(*) FROM temp.adopting WHERE kind = 'key';
+
+-- Makes sqlite_sequence, and raises the number of the schema. What renames the table reads the schema
+-- again in all versions of SQLite, within the transaction.
+-- name: ADOPT_TOUCH
+CREATE TABLE main._adopting(id INTEGER PRIMARY KEY AUTOINCREMENT);
+
+-- name: ADOPT_WRITABLE
+PRAGMA writable_schema = ON;
+
+-- name: ADOPT_NOT_WRITABLE
+PRAGMA writable_schema = OFF;
+
+-- Views that do not compile are none of its business.
+-- name: ADOPT_LEGACY
+PRAGMA legacy_alter_table = ON;
+
+-- name: ADOPT_RELOAD
+ALTER TABLE main._adopting RENAME TO _adopted;
+
+-- name: ADOPT_TOUCHED
+DROP TABLE main._adopted;
+
+-- name: ADOPT_WRITE
+UPDATE main.sqlite_master SET sql = ?2 WHERE type = 'table' AND name = ?1;
+
+-- The index of a PRIMARY KEY has a name that SQLite gives it, and no text.
+-- name: ADOPT_NAME_INDEX
+UPDATE main.sqlite_master
+   SET sql = NULL,
+       name = 'sqlite_autoindex_' || tbl_name || '_' ||
+              (1 + (SELECT count(*) FROM main.sqlite_master AS o
+                     WHERE o.type = 'index' AND o.tbl_name = ?1 AND o.sql IS NULL))
+ WHERE type = 'index' AND tbl_name = ?1 AND name GLOB '_adopting_key_[0-9]*';
+
+-- The greatest number that was given.
+-- name: ADOPT_FORGET_SEQUENCE
+DELETE FROM main.sqlite_sequence WHERE name = ?1;
+
+-- name: ADOPT_SEQUENCE
+SELECT max(seq) FROM main.sqlite_sequence WHERE name = ?1;
+
+-- name: ADOPT_SET_SEQUENCE
+INSERT INTO main.sqlite_sequence(name, seq) VALUES (?1, ?2);
+
+-- name: ADOPT_CHANGED_SHAPE
+SELECT name FROM temp.adopting AS a
+ WHERE declaration IS NOT NULL AND kind <> 'left' AND shape IS NOT
+       (SELECT group_concat(quote(x.name) || ' ' || quote(type) || ' ' || "notnull" || ' ' || quote(dflt_value) || ' ' || hidden ||
+                            CASE a.kind WHEN 'key' THEN '' ELSE ' ' || pk END, ', ')
+          FROM pragma_table_xinfo(a.name, 'main') AS x)
+    OR kind = 'key' AND NOT EXISTS (SELECT 1 FROM pragma_index_list(a.name, 'main') WHERE origin = 'pk');
+
+-- Views, and tables that have triggers.
+-- name: ADOPT_COMPILED
+SELECT name, type,
+       (SELECT group_concat('"' || replace(x.name, '"', '""') || '" = "' || replace(x.name, '"', '""') || '"', ', ')
+          FROM pragma_table_xinfo(m.name, 'main') AS x WHERE hidden = 0)
+  FROM main.sqlite_master AS m
+ WHERE type = 'view'
+    OR type = 'table' AND name IN (SELECT tbl_name FROM main.sqlite_master WHERE type = 'trigger');
+
+-- name: ADOPT_BROKEN
+CREATE TEMP TABLE adopting_broken(name, message, PRIMARY KEY (name, message));
+
+-- name: ADOPT_NOTE_BROKEN
+INSERT OR IGNORE INTO temp.adopting_broken VALUES (?1, ?2);
+
+-- name: ADOPT_WAS_BROKEN
+SELECT 1 FROM temp.adopting_broken WHERE name = ?1 AND message = ?2;
+
+-- name: ADOPT_COUNT_ORPHANS
+SELECT count(*) FROM pragma_foreign_key_check;
+
+-- name: ADOPT_INTEGRITY
+PRAGMA main.integrity_check(1);
+
+-- name: ADOPT_DONE
+SELECT name, CASE kind WHEN 'replicate' THEN 'replicated'
+                       WHEN 'autoincrement' THEN 'replicated, AUTOINCREMENT was written'
+                       WHEN 'key' THEN 'replicated, got a key'
+                       WHEN 'home' THEN 'stays at home'
+                       WHEN 'left' THEN 'was left at home'
+                       WHEN 'virtual' THEN 'was passed over'
+                       ELSE 'counts already' END, keys
+  FROM temp.adopting ORDER BY name COLLATE NOCASE;
+
+-- name: ADOPT_DONE_JSON
+SELECT json_object('table', name, 'kind', kind, 'key', keys) FROM temp.adopting ORDER BY name COLLATE NOCASE;
+
+-- name: ADOPT_END
+DROP TABLE temp.adopting;
+
+-- name: ADOPT_END_BROKEN
+DROP TABLE temp.adopting_broken;

@@ -20,6 +20,7 @@ static int (*const SHARING[])(sqlite3 *, ctr_conn *) = {
     ctr_keys_register,     ctr_warnings_register,    ctr_aggregates_register,
     ctr_update_register,   ctr_change_register,      ctr_lines_register,
     ctr_take_register,     ctr_folder_register,      ctr_server_register,
+    ctr_adoption_register,
 };
 
 static int register_all(sqlite3 *db, ctr_conn **lent)

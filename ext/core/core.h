@@ -1029,6 +1029,12 @@ bool ctr_word_at_name(const ctr_words *words);
  * NULL. */
 bool ctr_word_follow(const char *sql, const char *one, const char *other);
 
+/* Return where a word goes into the CREATE text of a table, behind the end of another one: the word
+ * AUTOINCREMENT behind its PRIMARY KEY, or into the parentheses of that, NULL if it is there or if
+ * there is no such key; a further table constraint, NULL if the text has no columns. */
+const char *ctr_word_before_autoincrement(const char *sql);
+const char *ctr_word_before_constraint(const char *sql);
+
 /* Returns whether the text is the word. */
 bool ctr_word_is(ctr_span span, const char *word);
 

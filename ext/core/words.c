@@ -129,6 +129,72 @@ bool ctr_word_follow(const char *sql, const char *one, const char *other)
     return false;
 }
 
+/* ---- the text of a table --------------------------------------------------------------------- */
+
+/* Moves to the parenthesis that begins the columns. Returns false if there is none. */
+static bool enter_columns(ctr_words *words, const char *sql)
+{
+    *words = (ctr_words){.at = sql};
+    do {
+        ctr_word_next(words);
+    } while (words->kind != CTR_WORD_END && !ctr_word_at_mark(words, '('));
+    return words->kind != CTR_WORD_END;
+}
+
+/* Moves from a parenthesis to the one that closes it. Returns the end of the last word before that;
+ * NULL if there is none, or if the word `unless` stands at the top. */
+static const char *pass_parenthesis(ctr_words *words, const char *unless)
+{
+    for (int depth = 1; words->kind != CTR_WORD_END;) {
+        const char *end = words->at;
+        ctr_word_next(words);
+        if (ctr_word_at_mark(words, '(')) depth++;
+        if (ctr_word_at_mark(words, ')') && --depth == 0) return end;
+        if (unless && depth == 1 && ctr_word_at(words, unless)) return NULL;
+    }
+    return NULL;
+}
+
+/* PRIMARY KEY (id ...), or behind a column PRIMARY KEY [ASC] [ON CONFLICT ...]; at KEY. */
+static const char *number_keys_behind(ctr_words *words)
+{
+    static const char WORD[] = "AUTOINCREMENT";
+    const char *end = words->at;
+    ctr_word_next(words);
+    if (ctr_word_at_mark(words, '(')) return pass_parenthesis(words, WORD);
+    if (ctr_word_at(words, "ASC") || ctr_word_at(words, "DESC")) {
+        end = words->at;
+        ctr_word_next(words);
+    }
+    if (ctr_word_at(words, "ON")) {
+        ctr_word_next(words);
+        ctr_word_next(words);
+        end = words->at;
+        ctr_word_next(words);
+    }
+    return ctr_word_at(words, WORD) ? NULL : end;
+}
+
+const char *ctr_word_before_autoincrement(const char *sql)
+{
+    ctr_words words;
+    if (!enter_columns(&words, sql)) return NULL;
+    for (int depth = 1; depth > 0 && words.kind != CTR_WORD_END;) {
+        ctr_word_next(&words);
+        depth += ctr_word_at_mark(&words, '(') - ctr_word_at_mark(&words, ')');
+        if (depth != 1 || !ctr_word_at(&words, "PRIMARY")) continue;
+        ctr_word_next(&words);
+        return ctr_word_at(&words, "KEY") ? number_keys_behind(&words) : NULL;
+    }
+    return NULL;
+}
+
+const char *ctr_word_before_constraint(const char *sql)
+{
+    ctr_words words;
+    return enter_columns(&words, sql) ? pass_parenthesis(&words, NULL) : NULL;
+}
+
 /* ---- texts ----------------------------------------------------------------------------------- */
 
 bool ctr_word_is(ctr_span span, const char *word)

@@ -33,6 +33,7 @@ int ctr_contents_register(sqlite3 *db, ctr_conn *conn);   /* digests, floors, ce
 int ctr_status_register(sqlite3 *db, ctr_conn *conn);     /* counter_cluster_status, _stats, ... */
 int ctr_folder_register(sqlite3 *db, ctr_conn *conn);     /* counter_folder, counter_folders */
 int ctr_track_register(sqlite3 *db, ctr_conn *conn);      /* counter_track, _replicate, _untrack */
+int ctr_adoption_register(sqlite3 *db, ctr_conn *conn);   /* counter_plan, counter_replicate_all */
 int ctr_opening_register(sqlite3 *db, ctr_conn *conn);    /* counter_opening */
 int ctr_warnings_register(sqlite3 *db, ctr_conn *conn);   /* counter_warnings, _reset */
 int ctr_internal_register(sqlite3 *db, ctr_conn *conn);   /* counter_witness, counter_statements */
@@ -287,6 +288,13 @@ void ctr_folder_exchange(ctr_answer *answer, const char *directory, bool takes, 
 /* Appends a row for each device that has written into a directory, and for each path that is none
  * of theirs. */
 void ctr_folder_tell(ctr_answer *answer, const char *directory);
+
+/* ==== tracking.c ============================================================================== */
+
+/* Within a session: does what counter_replicate does for a table of a schema, with counters and, if
+ * it is not NULL, one option. */
+void ctr_track_replicate(ctr_conn *conn, const char *schema, const char *table,
+                         const char *const *counters, int n, const char *option);
 
 /* ==== exchange.c ============================================================================== */
 

@@ -885,22 +885,44 @@ static void find_ordinary(tracking_call *call, const char *table)
                         call->table, ctr_schema_object_text(object));
 }
 
+/* Does the work on the table of the call, within a session. */
+static int64_t on_ordinary(tracking_call *call, int64_t (*work)(tracking_call *))
+{
+    int64_t result = 0;
+    if (ctr_rc(call->conn) == SQLITE_OK) ctr_events_append(call->conn);
+    call->file = ctr_rc(call->conn) == SQLITE_OK ? ctr_file_of(call->conn, call->schema) : NULL;
+    if (!call->file) ctr_problem_nomem(call->conn);
+    if (call->file) call->counters = ctr_triggers_counters(call->file, call->table);
+    if (ctr_rc(call->conn) == SQLITE_OK) result = work(call);
+    ctr_events_write_ahead(call->conn);
+    return result;
+}
+
 static int64_t in_session(tracking_call *call, const char *table, int64_t (*work)(tracking_call *))
 {
     int64_t result = 0, inserted = sqlite3_last_insert_rowid(call->conn->db);
     ctr_session session;
     if (ctr_session_begin(&session, call->conn, true) == SQLITE_OK) {
         find_ordinary(call, table);
-        if (ctr_rc(call->conn) == SQLITE_OK) ctr_events_append(call->conn);
-        call->file = ctr_rc(call->conn) == SQLITE_OK ? ctr_file_of(call->conn, call->schema) : NULL;
-        if (!call->file) ctr_problem_nomem(call->conn);
-        if (call->file) call->counters = ctr_triggers_counters(call->file, call->table);
-        if (ctr_rc(call->conn) == SQLITE_OK) result = work(call);
-        ctr_events_write_ahead(call->conn);
+        result = on_ordinary(call, work);
     }
     ctr_session_end(&session);
     sqlite3_set_last_insert_rowid(call->conn->db, inserted);
     return result;
+}
+
+static void close_tracking(tracking_call *call)
+{
+    ctr_tracked_close(&call->tracked);
+    ctr_shape_close(&call->shape);
+    sqlite3_free(call->schema);
+    sqlite3_free(call->table);
+    sqlite3_free(call->counters);
+    for (int i = 0; i < call->n && call->births; i++) sqlite3_free(call->births[i]);
+    sqlite3_free(call->births);
+    sqlite3_free(call->ended);
+    sqlite3_free(call->names);
+    sqlite3_free(call->opening.met);
 }
 
 /* Returns false, and sets the error, if an answer was given `before` that is not this one. */
@@ -992,16 +1014,7 @@ static void run_tracking(sqlite3_context *ctx, const char *function, int argc, s
         int64_t n = in_session(&call, table, work);
         if (ctr_arg_problem(ctx, function, &problem)) sqlite3_result_int64(ctx, n);
     }
-    ctr_tracked_close(&call.tracked);
-    ctr_shape_close(&call.shape);
-    sqlite3_free(call.schema);
-    sqlite3_free(call.table);
-    sqlite3_free(call.counters);
-    for (int i = 0; i < call.n && call.births; i++) sqlite3_free(call.births[i]);
-    sqlite3_free(call.births);
-    sqlite3_free(call.ended);
-    sqlite3_free(call.names);
-    sqlite3_free(call.opening.met);
+    close_tracking(&call);
 }
 
 static void fn_track(sqlite3_context *ctx, int argc, sqlite3_value **argv)
@@ -1012,6 +1025,22 @@ static void fn_track(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 static void fn_replicate(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     run_tracking(ctx, COUNTER_REPLICATE, argc, argv, tracking_track);
+}
+
+void ctr_track_replicate(ctr_conn *conn, const char *schema, const char *table,
+                         const char *const *counters, int n, const char *option)
+{
+    tracking_call call = {.conn = conn,
+                          .tracked.conn = conn,
+                          .replicates = true,
+                          .keys_assigned = option && strcmp(option, "keys=assigned") == 0,
+                          .schema = ctr_text_copy(conn, schema),
+                          .table = ctr_text_copy(conn, table),
+                          .names = sqlite3_malloc64(((size_t)n + 1) * sizeof *call.names)};
+    if (!call.names) ctr_problem_nomem(conn);
+    for (int i = 0; i < n && call.names; i++) call.names[call.n++] = counters[i];
+    on_ordinary(&call, tracking_track);
+    close_tracking(&call);
 }
 
 static void fn_untrack(sqlite3_context *ctx, int argc, sqlite3_value **argv)
