@@ -141,12 +141,12 @@ SELECT json_extract(?1, '$.error') WHERE json_valid(?1) AND json_type(?1, '$.err
 SELECT table_name, kind, column_name, finding FROM counter_plan
  WHERE kind IN ('replicate', 'autoincrement', 'key', 'home', 'virtual', 'done', 'refused');
 
--- A call that replicates one table is no remedy: adopt replicates all.
+-- What is not done by adopt itself.
 -- name: PLAN_REMEDIES
-SELECT kind, table_name || CASE WHEN column_name IS NULL OR kind IN ('autoincrement', 'key', 'refused', 'virtual') THEN ''
+SELECT kind, table_name || CASE WHEN column_name IS NULL OR kind IN ('refused', 'virtual') THEN ''
                                 WHEN instr(column_name, ',') THEN '(' || column_name || ')'
                                 ELSE '.' || column_name END || ': ' || finding || ': ' || remedy
-  FROM counter_plan WHERE remedy IS NOT NULL AND kind <> 'replicate';
+  FROM counter_plan WHERE remedy IS NOT NULL AND kind NOT IN ('replicate', 'autoincrement', 'key');
 
 -- name: PLAN_JSON
 SELECT json_object('table', table_name, 'kind', kind, 'column', column_name, 'finding', finding, 'remedy', remedy)
@@ -221,7 +221,7 @@ DELETE FROM main.sqlite_sequence WHERE name = ?1;
 SELECT max(seq) FROM main.sqlite_sequence WHERE name = ?1;
 
 -- name: ADOPT_SET_SEQUENCE
-INSERT INTO main.sqlite_sequence(name, seq) VALUES (?1, ?2);
+INSERT INTO main.sqlite_sequence(name, seq) VALUES (?1, CAST(?2 AS INTEGER));
 
 -- name: ADOPT_CHANGED_SHAPE
 SELECT name FROM temp.adopting AS a

@@ -856,30 +856,39 @@ static bool is_total(const adoption *all, const adoptee *table, const char *colu
     return false;
 }
 
+/* Returns whether a column could be a counter: by its declaration, its name or a trigger, and its
+ * values. */
+static bool is_like_counter(const adoption *all, const adoptee *table, const ctr_described *column)
+{
+    static const char *const COUNTED[] = {
+        "stock",    "count",   "counts",    "counter",   "likes",  "views",   "hits",
+        "votes",    "upvotes", "downvotes", "balance",   "total",  "sold",    "clicks",
+        "visits",   "plays",   "downloads", "inventory", "points", "credits", "reserved",
+        "quantity", "qty",     "available", "karma",     NULL};
+    static const char *const NEVER[] = {"version", "position", "status", "year", "order",
+                                        "rank",    "sort",     "level",  "type", NULL};
+    if (!column->not_null || !column->value || strcmp(column->value, "0") != 0 ||
+        column->key >= 0 || column->generated || !column->type ||
+        ctr_declaration_affinity(column->type) != CTR_AFFINITY_INTEGER ||
+        link_from(all, table, column->name) || is_unique_column(table, column->name) ||
+        has_word_of(column->name, NEVER) ||
+        (!is_total(all, table, column->name) && !has_word_of(column->name, COUNTED)))
+        return false;
+    const char *quoted = ctr_text_print(all->conn, "\"%w\"", column->name);
+    return ask_of_table(all, table, CTR_SQL_ADOPTION_IS_NUMBER, quoted, "");
+}
+
 /* Counters are proposed, never chosen. */
 static void propose_counters(const adoption *all, const adoptee *table)
 {
-    static const char *const COUNTED[] = {
-        "stock",     "count",    "counts",    "counter",   "likes",  "views",   "hits",
-        "votes",     "upvotes",  "downvotes", "balance",   "total",  "sold",    "clicks",
-        "visits",    "plays",    "downloads", "inventory", "points", "credits", "reserved",
-        "available", "quantity", "qty",       "karma",     NULL};
-    static const char *const NEVER[] = {"version", "position", "status", "year", "order",
-                                        "rank",    "sort",     "level",  "type", NULL};
     for (size_t i = 0; i < table->ordinary.n && ctr_rc(all->conn) == SQLITE_OK; i++) {
         const ctr_described *column = &table->ordinary.columns[i];
-        if (!column->not_null || !column->value || strcmp(column->value, "0") != 0 ||
-            column->key >= 0 || column->generated || !column->type ||
-            ctr_declaration_affinity(column->type) != CTR_AFFINITY_INTEGER ||
-            link_from(all, table, column->name) || is_unique_column(table, column->name) ||
-            has_word_of(column->name, NEVER))
-            continue;
+        if (!is_like_counter(all, table, column)) continue;
         bool totals = is_total(all, table, column->name);
-        if (!totals && !has_word_of(column->name, COUNTED)) continue;
-        const char *quoted = ctr_text_print(all->conn, "\"%w\"", column->name);
-        if (!ask_of_table(all, table, CTR_SQL_ADOPTION_IS_NUMBER, quoted, "")) continue;
         plan_row(all, table, "counter", column->name,
-                 totals ? "a trigger adds to it" : "it looks like a number that is counted",
+                 totals
+                     ? "a trigger adds to it, and the sum is right in all files only as a counter"
+                     : "it looks like a number that is counted",
                  ctr_text_print(all->conn,
                                 "name it as a counter, '%s.%s', if changes made apart are to add "
                                 "up: else the last write wins",
@@ -960,6 +969,9 @@ static void plan_write(const adoption *all, const adoption_write *write)
     const char *remedy = ctr_text_print(
         conn, "give it the condition WHEN NOT counter_merging(), or leave %s at home", table->name);
     if (!would_travel(on) || !would_travel(table)) return;
+    const ctr_described *total =
+        write->verb == WRITE_TOTAL ? ctr_ordinary_column(&table->ordinary, write->column) : NULL;
+    if (total && is_like_counter(all, table, total)) return;
     if (write->verb == WRITE_TOTAL)
         plan_row(all, on, "trigger", write->column,
                  ctr_text_print(conn,

@@ -1,0 +1,384 @@
+"""test_adopt.py - plan and adopt on the schemas of real applications: what stands in the way is told, adopt does the rest, and
+copies of the file that change apart agree again. What cannot be adopted is named, and nothing is changed."""
+
+import json
+import os
+import pathlib
+import random
+import shutil
+import sqlite3
+import subprocess
+
+import pytest
+
+from program import PROGRAM, ROOT, connect, fails, ok, run, table
+
+SEED = int(os.environ.get("COUNTER_SEED") or random.randrange(2**32))
+ROUNDS = int(os.environ.get("COUNTER_ROUNDS") or 4)
+SCHEMAS = ROOT / "tests" / "schemas"
+COUNTERS = {"shop": ["products.stock", "products.sold", "customer_details.points"], "notes": ["notes.views"],
+            "music": ["Track.PlayCount"], "rails": ["posts.comments_count", "users.sign_in_count"], "django": ["library_item.stock"]}
+LEFT = {"shop": ["price_log"]}  # a trigger inserts into it
+OF_MACHINE = {"updated_at"}     # a trigger writes the time
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def application(name, path="app.db"):
+    db = sqlite3.connect(path, isolation_level=None)
+    db.executescript((SCHEMAS / f"{name}.sql").read_text())
+    db.close()
+    return path
+
+
+def create(path, *sql):
+    db = sqlite3.connect(path, isolation_level=None)
+    for statement in sql:
+        db.execute(statement)
+    db.close()
+    return path
+
+
+def plan(path="app.db"):
+    """{(table, kind): [(column, finding, remedy)]}"""
+    found = {}
+    for line in ok("plan", "--json", path).splitlines():
+        row = json.loads(line)
+        found.setdefault((row["table"], row["kind"]), []).append((row["column"], row["finding"], row["remedy"]))
+    return found
+
+
+def schema(path):
+    db = sqlite3.connect(path)
+    try:
+        return db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY 1, 2").fetchall()
+    finally:
+        db.close()
+
+
+def stands(path, sql):
+    db = sqlite3.connect(path)
+    try:
+        return db.execute(sql).fetchall()
+    finally:
+        db.close()
+
+
+# ---- what plan says of each ----
+
+def test_plan_tells_what_stands_in_the_way_of_a_shop():
+    application("shop")
+    found = plan()
+    assert {kind for table, kind in found if table == "products"} == {"autoincrement", "unique", "counter", "trigger"}
+    assert {column for column, *_ in found["products", "counter"]} == {"stock", "sold"}
+    assert found["customer_details", "replicate"] == [
+        ("customer_id", "its key customer_id is that of its row of customers", "counter_replicate('customer_details', 'keys=assigned')")]
+    assert "log_price inserts into price_log" in found["products", "trigger"][0][1]
+    assert "WHEN NOT counter_merging()" in found["products", "trigger"][0][2]
+    assert ("sessions", "home") in found and ("order_items", "replicate") in found
+    assert [column for column, *_ in found["price_log", "reference"]] == ["product_id"]
+    assert not any(column in ("position", "version", "status", "is_hidden", "quantity")
+                   for (_, kind), rows in found.items() if kind == "counter" for column, *_ in rows)
+
+
+def test_plan_tells_what_stands_in_the_way_of_notes():
+    application("notes")
+    found = plan()
+    assert {table for table, kind in found if kind == "virtual"} >= {"notes_fts", "notes_fts_data", "recent", "recent_content"}
+    assert [column for column, *_ in found["note_tags", "key"]] == ["note_id, tag"]
+    assert ("schema_migrations", "home") in found and ("notes", "autoincrement") in found
+    assert not any(kind in ("foreign key", "trigger") for _, kind in found)  # the triggers fill the index, in each file
+
+
+def test_plan_tells_what_stands_in_the_way_of_rails():
+    application("rails")
+    found = plan()
+    assert {table for table, kind in found if kind == "home"} == {"schema_migrations", "ar_internal_metadata", "solid_queue_jobs"}
+    assert found["posts_tags", "key"][0][0] == "post_id, tag_id" and found["memberships", "key"][0][0] == "group_id, user_id"
+    assert {(table, row[0]) for (table, kind), rows in found.items() if kind == "reference" for row in rows} == {
+        ("comments", "user_id"), ("memberships", "group_id"), ("memberships", "user_id"), ("posts_tags", "post_id"), ("posts_tags", "tag_id")}
+    assert {(table, row[0]) for (table, kind), rows in found.items() if kind == "counter" for row in rows} == {
+        ("posts", "comments_count"), ("users", "sign_in_count")}
+
+
+def test_plan_tells_what_stands_in_the_way_of_django():
+    application("django")
+    found = plan()
+    assert {table for table, kind in found if kind == "each file"} == {"django_content_type", "auth_permission"}
+    assert {table for table, kind in found if kind == "home"} == {"django_migrations", "django_session"}
+    assert found["library_profile", "replicate"][0][2] == "counter_replicate('library_profile', 'keys=assigned')"
+    assert found["library_book", "replicate"][0][2] == "counter_replicate('library_book')"
+
+
+def test_plan_prints_a_line_for_each_table_then_what_to_think_of():
+    application("music")
+    tables, _, matters = ok("plan", "app.db").partition("\n\n")
+    assert len(table(tables)) == 11 and table(tables)[-2] == ["PlaylistTrack", "replicate", "PlaylistId, TrackId", "its key is (PlaylistId, TrackId)"]
+    assert table(matters) == [["counter", "Track.PlayCount: it looks like a number that is counted: name it as a counter, "
+                                          "'Track.PlayCount', if changes made apart are to add up: else the last write wins"]]
+
+
+# ---- adopt, then change copies apart ----
+
+class Worker:
+    """Writes random rows as an application does, whatever the schema is."""
+
+    def __init__(self, r, path, tables):
+        self.r, self.db = r, connect(path)
+        self.db.execute("PRAGMA foreign_keys = ON")
+        self.tables = {}
+        for name in tables:
+            columns = [row for row in self.db.execute(f'PRAGMA table_xinfo("{name}")') if not row[6]]
+            links = {}
+            for row in self.db.execute(f'PRAGMA foreign_key_list("{name}")'):
+                links[row[3]] = row[2], row[4] or self.db.execute(f'SELECT name FROM pragma_table_info("{row[2]}") WHERE pk = 1').fetchone()[0]
+            numbered = not any(row[3] == "pk" for row in self.db.execute(f'PRAGMA index_list("{name}")'))
+            self.tables[name] = columns, links, numbered
+        self.parents = {parent.lower() for _, links, _ in self.tables.values() for parent, _ in links.values()}
+
+    def value(self, kind, column, links):
+        name, declared = column[1], column[2].lower()
+        if name in links:
+            parent, key = links[name]
+            row = self.db.execute(f'SELECT "{key}" FROM "{parent}" ORDER BY random() LIMIT 1').fetchone()
+            return row[0] if row else None
+        if "int" in declared or "num" in declared or "real" in declared or "bool" in declared:
+            return self.r.randrange(2) if "bool" in declared else self.r.randrange(1000)
+        return f"{kind}{self.r.getrandbits(60)}"
+
+    def key(self, columns):
+        return " AND ".join(f'"{column[1]}" IS ?' for column in columns if column[5])
+
+    def step(self):
+        name = self.r.choice(list(self.tables))
+        columns, links, numbered = self.tables[name]
+        keys = [column for column in columns if column[5]]
+        row = self.db.execute(f'SELECT {", ".join(chr(34) + column[1] + chr(34) for column in keys)} FROM "{name}" ORDER BY random() LIMIT 1').fetchone()
+        what = self.r.choice(["insert", "insert", "update", "update", "update", "delete"])
+        try:
+            if what == "insert":
+                given = [column for column in columns if not (numbered and column[5] and column[1] not in links)]
+                values = [self.value("t", column, links) for column in given]
+                self.db.execute(f'INSERT INTO "{name}"({", ".join(chr(34) + column[1] + chr(34) for column in given)})'
+                                f' VALUES ({", ".join("?" * len(given))})', values)
+            elif what == "update" and row:
+                others = [column for column in columns if not column[5]]
+                if others:
+                    column = self.r.choice(others)
+                    change = '"%s" + 1' % column[1] if "int" in column[2].lower() and column[1] not in links else "?"
+                    given = [] if change != "?" else [self.value("u", column, links)]
+                    self.db.execute(f'UPDATE "{name}" SET "{column[1]}" = {change} WHERE {self.key(columns)}', [*given, *row])
+            elif what == "delete" and row and name.lower() not in self.parents:
+                self.db.execute(f'DELETE FROM "{name}" WHERE {self.key(columns)}', row)
+        except sqlite3.IntegrityError:
+            pass
+
+
+def rows_of(path, tables):
+    db = connect(path)
+    found = {}
+    for name in tables:
+        listed = ", ".join(f'"{row[1]}"' for row in db.execute(f'PRAGMA table_xinfo("{name}")') if row[1] not in OF_MACHINE)
+        found[name] = sorted(map(repr, db.execute(f'SELECT {listed} FROM "{name}"')))
+    apart = db.execute("SELECT * FROM counter_tracked WHERE row_key IS NOT NULL AND column_name NOT IN ('updated_at')").fetchall()
+    assert db.execute("PRAGMA foreign_key_check").fetchall() == [] and db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    db.close()
+    return found, apart
+
+
+@pytest.mark.parametrize("name", ["shop", "notes", "music", "rails", "django"])
+def test_copies_of_an_adopted_file_that_change_apart_agree_again(name):
+    path = application(name)
+    before = schema(path)
+    told = plan(path)
+    words = [word for counter in COUNTERS[name] for word in ("--counter", counter)]
+    words += [word for left in LEFT.get(name, []) for word in ("--leave", left)]
+    ok("adopt", "--dry-run", *words, path)
+    assert schema(path) == before
+    done = {line[0]: line[1] for line in table(ok("adopt", *words, path))}
+    tables = [table for table, what in done.items() if what.startswith("replicated")]
+    assert set(tables) == {table for table, kind in told if kind in ("replicate", "autoincrement", "key")} - set(LEFT.get(name, []))
+    # What was there is there still, but for the words that were written.
+    written = {table for table, kind in told if kind in ("autoincrement", "key")}
+    after = dict(((kind, object), (on, sql)) for kind, object, on, sql in schema(path))
+    for kind, object, on, sql in before:
+        assert after[kind, object] == (on, sql) or (kind == "table" and object in written)
+        assert after[kind, object][0] == on
+    again = ok("adopt", *(word for left in LEFT.get(name, []) for word in ("--leave", left)), path)
+    assert not any(line[1].startswith("replicated") for line in table(again))
+    spread = any("keys=spread" in (row[2] or "") for rows in told.values() for row in rows)
+    shutil.copy(path, "copy.db")
+    r = random.Random(f"{SEED} {name}")
+    print("COUNTER_SEED", SEED)
+    for number, file in enumerate((path, "copy.db")):
+        db = connect(file)
+        if not spread:
+            db.execute("UPDATE sqlite_sequence SET seq = seq + ?", [1000000 * (number + 1)])
+        db.close()
+    for _ in range(ROUNDS):
+        for file in (path, "copy.db"):
+            worker = Worker(r, file, tables)
+            for _ in range(60):
+                worker.step()
+            worker.db.close()
+        for _ in range(2):
+            status, _, error = run("sync", path, "copy.db")
+            assert status == 0, error
+        (mine, waits), (theirs, others) = rows_of(path, tables), rows_of("copy.db", tables)
+        assert mine == theirs, (waits, others)
+        assert not waits and not others
+    if name == "notes":
+        for file in (path, "copy.db"):
+            db = connect(file)
+            db.execute("INSERT INTO notes_fts(notes_fts, rank) VALUES ('integrity-check', 1)")
+            db.close()
+
+
+# ---- words and keys in declarations ----
+
+def test_a_number_that_was_given_is_not_given_again_after_adopt():
+    create("a.db", "CREATE TABLE t(id INTEGER PRIMARY KEY, v)", "INSERT INTO t VALUES (7, 'x'), (9, 'y')")
+    before = stands("a.db", "PRAGMA schema_version")[0][0]
+    ok("adopt", "a.db")
+    assert stands("a.db", "PRAGMA schema_version")[0][0] > before
+    assert stands("a.db", "SELECT * FROM sqlite_sequence") == [("t", 9)]
+    db = connect("a.db")
+    db.execute("DELETE FROM t")
+    assert db.execute("INSERT INTO t(v) VALUES ('z') RETURNING id > 9").fetchall() == [(1,)]
+    db.close()
+
+
+def test_a_connection_that_is_open_sees_the_word_at_once():
+    create("a.db", "CREATE TABLE t(id INTEGER PRIMARY KEY, v)", "CREATE TABLE pairs(a_id INT, b_id INT)", "INSERT INTO pairs VALUES (1, 2)")
+    other = connect("a.db")
+    assert other.execute("INSERT INTO t(v) VALUES (1) RETURNING id").fetchall() == [(1,)]
+    ok("adopt", "a.db")
+    other.execute("INSERT INTO t(v) VALUES (2)")
+    assert other.execute("SELECT count(*) FROM sqlite_sequence WHERE name = 't'").fetchall() == [(1,)]
+    with pytest.raises(sqlite3.IntegrityError, match="UNIQUE constraint failed: pairs.a_id, pairs.b_id"):
+        other.execute("INSERT INTO pairs VALUES (1, 2)")
+    other.close()
+
+
+def test_keys_get_an_index_as_if_the_table_had_been_declared_so():
+    create("a.db", "CREATE TABLE p(x_id INT, y_id TEXT COLLATE NOCASE, z UNIQUE, UNIQUE (z, x_id))",
+           "CREATE TABLE q(x_id INT NOT NULL, y_id INT NOT NULL, more, UNIQUE (y_id, x_id))",
+           "CREATE TABLE s(x_id INT NOT NULL, y_id INT NOT NULL)", "CREATE UNIQUE INDEX s_once ON s(x_id, y_id)",
+           "INSERT INTO p VALUES (1, 'a', 1), (1, 'b', 2)", "INSERT INTO q VALUES (1, 1, 1), (1, 2, 2)", "INSERT INTO s VALUES (1, 1)")
+    ok("adopt", "a.db")
+    declared = connect(":memory:")
+    for name, sql in stands("a.db", "SELECT name, sql FROM sqlite_master WHERE name IN ('p', 'q', 's')"):
+        declared.execute(sql)
+        index = f"SELECT name, \"unique\", origin, partial FROM pragma_index_list('{name}') WHERE origin <> 'c' ORDER BY name"
+        assert stands("a.db", index) == declared.execute(index).fetchall()
+    assert stands("a.db", "PRAGMA integrity_check") == [("ok",)]
+    assert stands("a.db", "SELECT sql FROM sqlite_master WHERE name = 'q'")[0][0].endswith('UNIQUE (y_id, x_id), PRIMARY KEY ("y_id", "x_id"))')
+    db = connect("a.db")
+    db.execute("VACUUM")
+    assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    db.close()
+    shutil.copy("a.db", "b.db")
+    db = connect("b.db")
+    db.execute("INSERT INTO p VALUES (2, 'a', 3)")
+    db.execute("DELETE FROM q WHERE y_id = 1")
+    db.close()
+    ok("sync", "a.db", "b.db")
+    assert len(stands("a.db", "SELECT * FROM p")) == 3 and len(stands("a.db", "SELECT * FROM q")) == 1
+
+
+def test_indexes_views_triggers_and_statistics_stay_untouched():
+    create("a.db", "CREATE TABLE t(a_id INT, b_id INT, n)", "INSERT INTO t VALUES (1, 1, 1), (1, 2, 1)", "CREATE INDEX i ON t(n)",
+           "CREATE VIEW v AS SELECT * FROM t", "CREATE TRIGGER g AFTER INSERT ON t BEGIN SELECT 1; END",
+           "CREATE TABLE child(id TEXT PRIMARY KEY, a INT, b INT)", "CREATE VIEW broken AS SELECT * FROM nowhere", "ANALYZE")
+    before = schema("a.db"), stands("a.db", "SELECT * FROM sqlite_stat1")
+    ok("adopt", "a.db")
+    assert set(row for row in before[0] if row[1] != "t") <= set(schema("a.db"))
+    assert before[1] == stands("a.db", "SELECT * FROM sqlite_stat1")
+
+
+# ---- refused ----
+
+REFUSED = {
+    "a table without a key": ("CREATE TABLE t(a, b, c)", "it has no PRIMARY KEY, which identifies rows in all files: give it a key"),
+    "rows that are twice there": ("CREATE TABLE t(a_id, b_id); INSERT INTO t VALUES (1, 2), (1, 2)",
+                                  "it has no PRIMARY KEY, and rows that are equal in a_id, b_id: make these rows differ"),
+    "NULL in a pair": ("CREATE TABLE t(a_id, b_id); INSERT INTO t VALUES (1, NULL)",
+                       "it has no PRIMARY KEY, and NULL in a_id, b_id: give it a key"),
+    "NULL in a key": ("CREATE TABLE t(k TEXT PRIMARY KEY); INSERT INTO t VALUES (NULL)",
+                      "it has rows with NULL in the key k: give these rows a key"),
+    "a key above 2^53": ("CREATE TABLE t(id INTEGER PRIMARY KEY); INSERT INTO t VALUES (9007199254740993)",
+                         "it has the key 9007199254740993, above 2^53, where no numbers are given: give its rows smaller keys"),
+    "a name that is taken": ("CREATE TABLE t(k TEXT PRIMARY KEY); CREATE VIEW t_counters AS SELECT 1",
+                             "another table has the name t_counters: rename that table"),
+    "a type in parentheses": ("CREATE TABLE t(k \"a'b\" PRIMARY KEY)",
+                              "the type of the key column k must be plain words, not a'b: change its declaration"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_table_that_cannot_be_adopted_is_named_and_nothing_is_changed(case):
+    sql, sentence = REFUSED[case]
+    create("a.db", *sql.split("; "), "CREATE TABLE other(id INTEGER PRIMARY KEY)")
+    before = schema("a.db")
+    fails(f"a.db: t: {sentence}; --leave t leaves it at home".replace("^", r"\^").replace("(", r"\("), "adopt", "a.db")
+    assert schema("a.db") == before
+    assert plan("a.db")["t", "refused"][0][1:] == tuple((sentence + ", or leave it at home").rsplit(": ", 1))
+    done = dict(line[:2] for line in table(ok("adopt", "--leave", "T", "a.db")))
+    assert done["t"] == "was left at home" and done["other"] == "replicated, AUTOINCREMENT was written"
+
+
+def test_wrong_options_of_adopt_are_named_and_nothing_is_changed():
+    create("a.db", "CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0, s TEXT)", "CREATE TABLE sessions(id TEXT PRIMARY KEY, data)",
+           "INSERT INTO t VALUES ('a', 1, 'x')")
+    before = schema("a.db")
+    fails("a.db: --leave u: there is no such table", "adopt", "--leave", "u", "a.db")
+    fails("a.db: there is no table for the counter 'u.n'", "adopt", "--counter", "u.n", "a.db")
+    fails("a.db: a counter must be a table and a column, such as 'products.stock', not 'n'", "adopt", "--counter", "n", "a.db")
+    fails("a.db: t: there is no column 'm'", "adopt", "--counter", "t.m", "a.db")
+    fails("a.db: t: column s holds TEXT by its type TEXT, but a tracked column must hold integers", "adopt", "--counter=t.s", "a.db")
+    fails("a.db: sessions: its rows do not travel, so data cannot count", "adopt", "--counter", "sessions.data", "a.db")
+    fails("a.db: t: it is left, so n cannot count", "adopt", "--counter", "t.n", "--leave", "t", "a.db")
+    fails("--counter needs a table and a column, such as --counter products.stock", "adopt", "a.db", "--counter", status=2)
+    fails("plan has no option --counter: see sqlite-counter plan --help", "plan", "--counter", "t.n", "a.db", status=2)
+    assert schema("a.db") == before
+
+
+def test_a_declaration_that_cannot_be_read_word_by_word_is_refused():
+    """SQLite reads it, for it knows an operator of newer versions only; here the text has been damaged by hand."""
+    create("a.db", "CREATE TABLE t(id INTEGER PRIMARY KEY)", "PRAGMA writable_schema = ON",
+           "UPDATE sqlite_master SET sql = 'CREATE TABLE t(id INTEGER PRIMARY KEY) -- (' WHERE name = 't'")
+    ok("adopt", "a.db")
+    assert stands("a.db", "SELECT sql FROM sqlite_master WHERE name = 't'") == [("CREATE TABLE t(id INTEGER PRIMARY KEY AUTOINCREMENT) -- (",)]
+
+
+def test_a_file_that_others_write_is_left_alone_and_one_that_is_read_only_is_refused():
+    create("a.db", "CREATE TABLE t(id INTEGER PRIMARY KEY)")
+    other = sqlite3.connect("a.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    fails("a.db: busy for . seconds: database is locked", "adopt", "a.db")
+    other.execute("ROLLBACK")
+    other.close()
+    assert plan("a.db")["t", "autoincrement"]
+
+
+def test_a_kill_at_any_moment_leaves_all_or_nothing():
+    application("rails")
+    before = schema("app.db")
+    shutil.copy("app.db", "fresh.db")
+    for delay in (0.001, 0.003, 0.006, 0.01, 0.015, 0.02, 0.03):
+        shutil.copy("fresh.db", "app.db")
+        process = subprocess.Popen([PROGRAM, "adopt", "app.db"], stdout=subprocess.DEVNULL)
+        try:
+            process.wait(delay)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        now = schema("app.db")
+        kinds = {kind for _, kind in plan()}
+        assert now == before or not kinds & {"replicate", "autoincrement", "key"}, delay
+        assert stands("app.db", "PRAGMA integrity_check") == [("ok",)]
+        for rest in pathlib.Path().glob("app.db-*"):
+            rest.unlink()
