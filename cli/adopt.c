@@ -85,7 +85,7 @@ static void leave_tables(cli_file *file, const cli_arguments *given)
     sqlite3_stmt *refused = cli_prepare(file, CLI_SQL_ADOPT_REFUSED);
     if (cli_step(file, refused)) {
         const char *name = (const char *)sqlite3_column_text(refused, 0);
-        cli_fail(file->c, "%s: %s: %s: %s; --leave %s leaves it at home", file->path, name,
+        cli_fail(file->c, "%s: %s: %s: %s (--leave %s)", file->path, name,
                  sqlite3_column_text(refused, 1), sqlite3_column_text(refused, 2), name);
     }
     sqlite3_finalize(refused);

@@ -233,9 +233,9 @@ SELECT name FROM temp.adopting AS a
 
 -- Views, and tables that have triggers.
 -- name: ADOPT_COMPILED
-SELECT name, type,
+SELECT name, type, CASE type WHEN 'table' THEN
        (SELECT group_concat('"' || replace(x.name, '"', '""') || '" = "' || replace(x.name, '"', '""') || '"', ', ')
-          FROM pragma_table_xinfo(m.name, 'main') AS x WHERE hidden = 0)
+          FROM pragma_table_xinfo(m.name, 'main') AS x WHERE hidden = 0) END
   FROM main.sqlite_master AS m
  WHERE type = 'view'
     OR type = 'table' AND name IN (SELECT tbl_name FROM main.sqlite_master WHERE type = 'trigger');

@@ -84,7 +84,7 @@ typedef struct adoption {
 } adoption;
 
 /* The keys that SQLite gives out, and how counter_replicate takes them. */
-static const char OF_NUMBERS[] = "keys=assigned";
+static const char OF_NUMBERS[] = "keys=spread";
 
 /* ---- tables by their names ------------------------------------------------------------------- */
 
@@ -328,6 +328,7 @@ static void refuse_text(adoptee *table)
 /* One whose keys SQLite gives out. */
 static void decide_numbers(const adoption *all, adoptee *table, const char *quoted)
 {
+    static const int64_t MOST = (INT64_C(1) << CTR_SPREAD_BITS) - (INT64_C(1) << 32);
     ctr_conn *conn = all->conn;
     int autoincrement = 0;
     const adoption_link *link = link_from(all, table, table->keys);
@@ -348,11 +349,16 @@ static void decide_numbers(const adoption *all, adoptee *table, const char *quot
     ctr_problem_sqlite(conn, sqlite3_table_column_metadata(conn->db, all->schema, table->name,
                                                            table->keys, NULL, NULL, NULL, NULL,
                                                            &autoincrement));
-    if (greatest > INT64_C(9007199254740992)) {
+    if (greatest > MOST) {
         decide(table, ADOPTION_REFUSED,
-               ctr_text_print(conn, "it has the key %lld, above 2^53, where no numbers are given",
+               ctr_text_print(conn, "it has the key %lld, and files give out keys below 2^53",
                               (long long)greatest),
-               "give its rows smaller keys");
+               autoincrement
+                   ? ctr_text_print(conn,
+                                    "give its rows smaller keys, or call counter_replicate(%Q, "
+                                    "'keys=spread 63'), whose keys JavaScript rounds",
+                                    table->name)
+                   : "give its rows smaller keys");
     } else if (autoincrement) {
         decide(table, ADOPTION_REPLICATE,
                ctr_text_print(conn, "SQLite gives out the key %s", table->keys), NULL);
@@ -531,7 +537,7 @@ static void decide_ordinary(const adoption *all, adoptee *table)
     else if (ctr_schema_objects_find(all->objects, counters))
         decide(table, ADOPTION_REFUSED,
                ctr_text_print(conn, "another table has the name %s", counters),
-               "rename that table, or leave this one at home");
+               "rename that table");
     else if (key.n == 0)
         decide_key(all, table);
     else if (!takes_columns(all, table))

@@ -1034,6 +1034,8 @@ void ctr_track_replicate(ctr_conn *conn, const char *schema, const char *table,
                           .tracked.conn = conn,
                           .replicates = true,
                           .keys_assigned = option && strcmp(option, "keys=assigned") == 0,
+                          .spread =
+                              option && strcmp(option, "keys=spread") == 0 ? CTR_SPREAD_BITS : 0,
                           .schema = ctr_text_copy(conn, schema),
                           .table = ctr_text_copy(conn, table),
                           .names = sqlite3_malloc64(((size_t)n + 1) * sizeof *call.names)};
