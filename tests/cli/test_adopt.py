@@ -9,6 +9,7 @@ import re
 import shutil
 import sqlite3
 import subprocess
+import zlib
 
 import pytest
 
@@ -127,10 +128,10 @@ def test_plan_prints_a_line_for_each_table_then_what_to_think_of():
 class Worker:
     """Writes random rows as an application does, whatever the schema is."""
 
-    def __init__(self, r, path, tables):
-        self.r, self.db = r, connect(path)
+    def __init__(self, r, path, number, tables):
+        self.r, self.number, self.db = r, number, connect(path)
         self.db.execute("PRAGMA foreign_keys = ON")
-        self.tables = {}
+        self.tables, self.unique = {}, set()
         for name in tables:
             columns = [row for row in self.db.execute(f'PRAGMA table_xinfo("{name}")') if not row[6]]
             links = {}
@@ -138,14 +139,21 @@ class Worker:
                 links[row[3]] = row[2], row[4] or self.db.execute(f'SELECT name FROM pragma_table_info("{row[2]}") WHERE pk = 1').fetchone()[0]
             numbered = not any(row[3] == "pk" for row in self.db.execute(f'PRAGMA index_list("{name}")'))
             self.tables[name] = columns, links, numbered
+            self.unique.update((name, column) for _, index, _, origin, *_ in self.db.execute(f'PRAGMA index_list("{name}")') if origin != "pk"
+                               for _, _, column, _, _, key in self.db.execute(f'PRAGMA index_xinfo("{index}")') if key and column in links)
         self.parents = {parent.lower() for _, links, _ in self.tables.values() for parent, _ in links.values()}
 
-    def value(self, kind, column, links):
+    def some(self, listed, table):
+        rows = sorted(self.db.execute(f'SELECT {listed} FROM "{table}"').fetchall(), key=repr)
+        return self.r.choice(rows) if rows else None
+
+    def value(self, kind, table, column, links):
+        """A parent, of which each file has its own where two must not have one child alone."""
         name, declared = column[1], column[2].lower()
         if name in links:
             parent, key = links[name]
-            row = self.db.execute(f'SELECT "{key}" FROM "{parent}" ORDER BY random() LIMIT 1').fetchone()
-            return row[0] if row else None
+            row = self.some(f'"{key}"', parent)
+            return None if not row or (table, name) in self.unique and zlib.crc32(repr(row).encode()) % 2 != self.number else row[0]
         if "int" in declared or "num" in declared or "real" in declared or "bool" in declared:
             return self.r.randrange(2) if "bool" in declared else self.r.randrange(1000)
         return f"{kind}{self.r.getrandbits(60)}"
@@ -157,20 +165,20 @@ class Worker:
         name = self.r.choice(list(self.tables))
         columns, links, numbered = self.tables[name]
         keys = [column for column in columns if column[5]]
-        row = self.db.execute(f'SELECT {", ".join(chr(34) + column[1] + chr(34) for column in keys)} FROM "{name}" ORDER BY random() LIMIT 1').fetchone()
+        row = self.some(", ".join(f'"{column[1]}"' for column in keys), name)
         what = self.r.choice(["insert", "insert", "update", "update", "update", "delete"])
         try:
             if what == "insert":
                 given = [column for column in columns if not (numbered and column[5] and column[1] not in links)]
-                values = [self.value("t", column, links) for column in given]
+                values = [self.value("t", name, column, links) for column in given]
                 self.db.execute(f'INSERT INTO "{name}"({", ".join(chr(34) + column[1] + chr(34) for column in given)})'
                                 f' VALUES ({", ".join("?" * len(given))})', values)
             elif what == "update" and row:
-                others = [column for column in columns if not column[5]]
+                others = [column for column in columns if not column[5] and (name, column[1]) not in self.unique]
                 if others:
                     column = self.r.choice(others)
                     change = '"%s" + 1' % column[1] if "int" in column[2].lower() and column[1] not in links else "?"
-                    given = [] if change != "?" else [self.value("u", column, links)]
+                    given = [] if change != "?" else [self.value("u", name, column, links)]
                     self.db.execute(f'UPDATE "{name}" SET "{column[1]}" = {change} WHERE {self.key(columns)}', [*given, *row])
             elif what == "delete" and row and name.lower() not in self.parents:
                 self.db.execute(f'DELETE FROM "{name}" WHERE {self.key(columns)}', row)
@@ -214,8 +222,8 @@ def test_copies_of_an_adopted_file_that_change_apart_agree_again(name):
     r = random.Random(f"{SEED} {name}")
     print("COUNTER_SEED", SEED)
     for _ in range(ROUNDS):
-        for file in (path, "copy.db"):
-            worker = Worker(r, file, tables)
+        for number, file in enumerate((path, "copy.db")):
+            worker = Worker(r, file, number, tables)
             for _ in range(60):
                 worker.step()
             worker.db.close()
