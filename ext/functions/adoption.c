@@ -908,13 +908,17 @@ static void plan_link(const adoption *all, const adoptee *table, const adoption_
 {
     const adoptee *parent = find_adoptee(all, link->parent);
     bool travels = would_travel(table), goes = parent && would_travel(parent);
-    if (travels && !goes)
+    if (travels && !parent)
+        plan_row(all, table, "foreign key", link->from,
+                 ctr_text_print(all->conn, "it refers to %s, which is missing", link->parent),
+                 ctr_text_print(all->conn, "create %s, or leave this table at home", link->parent));
+    else if (travels && !goes)
         plan_row(
             all, table, "foreign key", link->from,
             ctr_text_print(all->conn,
-                           "it refers to %s, %s: rows of other files may have no "
-                           "parent here",
-                           link->parent, parent ? "whose rows do not travel" : "which is missing"),
+                           "it refers to %s, whose rows do not travel: rows of other files "
+                           "may have no parent here",
+                           link->parent),
             ctr_text_print(all->conn, "replicate %s, too, or leave both at home", link->parent));
     if (!travels && goes && link->forbids)
         plan_row(all, table, "foreign key", link->from,
@@ -1146,8 +1150,10 @@ static void keep_new_counters(const adoption *all, adoptee *table)
             table->counters[n++] = table->counters[i];
     if (tracked) table->n_counters = n;
     if (table->n_counters > 0 && (!tab || !tab->shape.replicated))
-        ctr_problem_set(all->conn, SQLITE_ERROR, "%s: %s, so %s must be made a counter there",
-                        table->name, table->finding, table->counters[0]);
+        ctr_problem_set(all->conn, SQLITE_ERROR,
+                        "%s: it is not replicated, but tracked: counter_track(%Q, %Q) makes %s a "
+                        "counter",
+                        table->name, table->name, table->counters[0], table->counters[0]);
     ctr_tracked_release(tracked);
     sqlite3_free(counters);
 }

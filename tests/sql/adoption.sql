@@ -1,0 +1,318 @@
+-- Existing applications: what counter_plan says of each table, and counter_replicate_all.
+
+-- # the-plan-of-a-table-says-how-its-rows-are-known-in-other-files
+CREATE TABLE orders(id INTEGER PRIMARY KEY AUTOINCREMENT, item TEXT);
+CREATE TABLE reused(id INTEGER PRIMARY KEY, item TEXT);
+CREATE TABLE details(order_id INTEGER PRIMARY KEY REFERENCES orders(id), more TEXT);
+CREATE TABLE named(k TEXT, b TEXT, v, PRIMARY KEY (b, k));
+CREATE TABLE inside(k TEXT PRIMARY KEY, v) WITHOUT ROWID;
+CREATE TABLE numbered(n INT PRIMARY KEY, v);
+SELECT * FROM counter_plan;
+--= details|replicate|order_id|its key order_id is that of its row of orders|counter_replicate('details', 'keys=assigned')
+--= inside|replicate|k|its key is (k)|counter_replicate('inside')
+--= named|replicate|b, k|its key is (b, k)|counter_replicate('named')
+--= numbered|replicate|n|its key is (n)|counter_replicate('numbered')
+--= numbered|key values|n|the application gives out its numbers: two rows that got one number in two files become one row|let SQLite give them out, by INTEGER PRIMARY KEY AUTOINCREMENT, or use UUIDs
+--= orders|replicate|id|SQLite gives out the key id|counter_replicate('orders', 'keys=spread')
+--= reused|autoincrement|id|SQLite gives out the key id, and without AUTOINCREMENT a number again whose row was deleted|sqlite-counter adopt writes AUTOINCREMENT into its declaration
+SELECT declaration FROM counter_plan WHERE declaration IS NOT NULL;
+--= CREATE TABLE reused(id INTEGER PRIMARY KEY AUTOINCREMENT, item TEXT)
+
+-- # a-table-without-a-key-gets-one-of-its-pair-or-of-its-unique-index
+CREATE TABLE posts(id TEXT PRIMARY KEY);
+CREATE TABLE posts_tags(post_id TEXT, tag TEXT COLLATE NOCASE);
+INSERT INTO posts_tags VALUES ('p', 'a'), ('p', 'b');
+CREATE TABLE members(team_id INT, at TEXT, user_id INT, CHECK (team_id <> user_id /* , ) */));
+INSERT INTO members VALUES (1, 'now', 2);
+CREATE TABLE settings(name TEXT NOT NULL, value, UNIQUE (name));
+CREATE TABLE weights(a INT NOT NULL, b INT NOT NULL, c);
+CREATE UNIQUE INDEX weights_once ON weights(b, a);
+SELECT table_name, kind, column_name, finding, remedy, declaration, key_index FROM counter_plan WHERE kind = 'key';
+--= members|key|team_id, user_id|it has no PRIMARY KEY, and no two rows are equal in team_id, user_id|sqlite-counter adopt makes (team_id, user_id) its key|CREATE TABLE members(team_id INT, at TEXT, user_id INT, CHECK (team_id <> user_id /* , ) */), PRIMARY KEY ("team_id", "user_id"))|"team_id", "user_id"
+--= posts_tags|key|post_id, tag|it has no PRIMARY KEY, and no two rows are equal in post_id, tag|sqlite-counter adopt makes (post_id, tag) its key|CREATE TABLE posts_tags(post_id TEXT, tag TEXT COLLATE NOCASE, PRIMARY KEY ("post_id", "tag"))|"post_id", "tag"
+--= settings|key|name|it has no PRIMARY KEY, and no two rows are equal in name|sqlite-counter adopt makes (name) its key|CREATE TABLE settings(name TEXT NOT NULL, value, UNIQUE (name), PRIMARY KEY ("name"))|NULL
+--= weights|key|b, a|it has no PRIMARY KEY, and no two rows are equal in b, a|sqlite-counter adopt makes (b, a) its key|CREATE TABLE weights(a INT NOT NULL, b INT NOT NULL, c, PRIMARY KEY ("b", "a"))|"b", "a"
+
+-- # a-table-without-a-key-is-refused-if-nothing-identifies-its-rows
+CREATE TABLE a(x, y, z);
+CREATE TABLE b(x, y);
+INSERT INTO b VALUES (1, 2), (1, 2);
+CREATE TABLE c(x, y);
+INSERT INTO c VALUES (1, NULL);
+CREATE TABLE d(x NOT NULL, y, z);
+CREATE UNIQUE INDEX d_some ON d(x) WHERE y;
+CREATE UNIQUE INDEX d_computed ON d(x || y);
+SELECT table_name, kind, finding, remedy FROM counter_plan WHERE kind = 'refused';
+--= a|refused|it has no PRIMARY KEY, which identifies rows in all files|give it a key, or leave it at home
+--= b|refused|it has no PRIMARY KEY, and rows that are equal in x, y|make these rows differ, or leave it at home
+--= c|refused|it has no PRIMARY KEY, and NULL in x, y|give it a key, or leave it at home
+--= d|refused|it has no PRIMARY KEY, which identifies rows in all files|give it a key, or leave it at home
+
+-- # a-key-that-counter-replicate-refuses-is-refused-by-the-plan
+CREATE TABLE a(k TEXT PRIMARY KEY, v);
+INSERT INTO a VALUES (NULL, 1);
+CREATE TABLE b(id INTEGER PRIMARY KEY);
+INSERT INTO b VALUES (9007199254740992);
+CREATE TABLE c(id INTEGER PRIMARY KEY AUTOINCREMENT);
+INSERT INTO c VALUES (9007199254740992);
+CREATE TABLE d(k TEXT PRIMARY KEY);
+CREATE VIEW d_counters AS SELECT 1;
+CREATE TABLE e(k "a'b" PRIMARY KEY);
+CREATE TABLE f(_seq INTEGER PRIMARY KEY);
+SELECT table_name, kind, column_name, finding, remedy FROM counter_plan WHERE kind = 'refused';
+--= a|refused|k|it has rows with NULL in the key k|give these rows a key, or leave it at home
+--= b|refused|id|it has the key 9007199254740992, and files give out keys below 2^53|give its rows smaller keys, or leave it at home
+--= c|refused|id|it has the key 9007199254740992, and files give out keys below 2^53|give its rows smaller keys, or call counter_replicate('c', 'keys=spread 63'), whose keys JavaScript rounds, or leave it at home
+--= d|refused|k|another table has the name d_counters|rename that table, or leave it at home
+--= e|refused|k|the type of the key column k must be plain words, not a'b|change its declaration, or leave it at home
+--= f|refused|_seq|the column name _seq is reserved|change its declaration, or leave it at home
+
+-- # tables-that-belong-to-one-file-stay-at-home
+CREATE TABLE django_migrations(id INTEGER PRIMARY KEY AUTOINCREMENT, app TEXT);
+CREATE TABLE SCHEMA_MIGRATIONS(version TEXT PRIMARY KEY);
+CREATE TABLE _prisma_migrations(id TEXT PRIMARY KEY);
+CREATE TABLE migrations(id INTEGER PRIMARY KEY, migration TEXT, batch INT);
+CREATE TABLE sessions(id TEXT PRIMARY KEY, payload TEXT);
+CREATE TABLE jobs(id INTEGER PRIMARY KEY AUTOINCREMENT, queue TEXT, payload TEXT);
+CREATE TABLE solid_queue_jobs(id INTEGER PRIMARY KEY AUTOINCREMENT, x);
+SELECT table_name, kind, finding, remedy FROM counter_plan;
+--= _prisma_migrations|home|it says which migrations ran in this file: if its rows travelled, another file would believe that they ran there|NULL
+--= _prisma_migrations|clients|Prisma up to version 6, and int in EF Core, read whole numbers of 31 bits, and keys that several files give out are larger|declare keys as BigInt in Prisma, as long in EF Core
+--= django_migrations|home|it says which migrations ran in this file: if its rows travelled, another file would believe that they ran there|NULL
+--= jobs|home|sessions, caches and queues belong to one machine|NULL
+--= migrations|home|it says which migrations ran in this file: if its rows travelled, another file would believe that they ran there|NULL
+--= SCHEMA_MIGRATIONS|home|it says which migrations ran in this file: if its rows travelled, another file would believe that they ran there|NULL
+--= sessions|home|sessions, caches and queues belong to one machine|NULL
+--= solid_queue_jobs|home|sessions, caches and queues belong to one machine|NULL
+
+-- # a-session-of-a-conference-and-a-job-that-is-offered-travel
+CREATE TABLE sessions(id TEXT PRIMARY KEY, speaker TEXT, room TEXT);
+CREATE TABLE jobs(id TEXT PRIMARY KEY, title TEXT, salary INT);
+CREATE TABLE migrations(id TEXT PRIMARY KEY, species TEXT);
+SELECT table_name, kind FROM counter_plan;
+--= jobs|replicate
+--= migrations|replicate
+--= sessions|replicate
+
+-- # rows-that-each-file-makes-by-a-migration-are-told
+CREATE TABLE django_content_type(id INTEGER PRIMARY KEY AUTOINCREMENT, app TEXT);
+SELECT kind, finding, remedy FROM counter_plan WHERE kind = 'each file';
+--= each file|a migration makes rows in each file where it runs, under keys of its own|run the migration in one file, merge, and run it in the others then
+
+-- # foreign-keys-to-tables-that-stay-are-told-and-those-of-tables-that-stay
+CREATE TABLE users(id TEXT PRIMARY KEY);
+CREATE TABLE solid_queue_jobs(id INTEGER PRIMARY KEY, user_id TEXT REFERENCES users(id));
+CREATE TABLE solid_queue_more(id INTEGER PRIMARY KEY, user_id TEXT REFERENCES users(id) ON DELETE CASCADE);
+CREATE TABLE runs(id TEXT PRIMARY KEY, job INT REFERENCES solid_queue_jobs(id), lost TEXT REFERENCES nowhere(k));
+SELECT table_name, column_name, finding, remedy FROM counter_plan WHERE kind = 'foreign key';
+--= runs|lost|it refers to nowhere, which is missing|create nowhere, or leave this table at home
+--= runs|job|it refers to solid_queue_jobs, whose rows do not travel: rows of other files may have no parent here|replicate solid_queue_jobs, too, or leave both at home
+--= solid_queue_jobs|user_id|it refers to users, whose rows travel: a row that another file deletes stays here while one of this table refers to it|declare ON DELETE CASCADE or SET NULL, or delete these rows, too
+
+-- # columns-that-look-like-references-are-told
+CREATE TABLE users(id TEXT PRIMARY KEY, user_id TEXT);
+CREATE TABLE boxes(id TEXT PRIMARY KEY, box_id TEXT);
+CREATE TABLE categories(id TEXT PRIMARY KEY);
+CREATE TABLE schema_migrations(version TEXT PRIMARY KEY);
+CREATE TABLE things(id TEXT PRIMARY KEY, user_id TEXT, userId TEXT, category_id TEXT, boxID TEXT, schema_migrations_id TEXT,
+  paid TEXT, valid TEXT, nothing_id TEXT, real_id TEXT REFERENCES users(id));
+SELECT column_name, finding, remedy FROM counter_plan WHERE kind = 'reference';
+--= user_id|it seems to refer to users, and declares no foreign key: a merge shows a row without waiting for its parent|declare the foreign key, if it is one
+--= userId|it seems to refer to users, and declares no foreign key: a merge shows a row without waiting for its parent|declare the foreign key, if it is one
+--= category_id|it seems to refer to categories, and declares no foreign key: a merge shows a row without waiting for its parent|declare the foreign key, if it is one
+--= boxID|it seems to refer to boxes, and declares no foreign key: a merge shows a row without waiting for its parent|declare the foreign key, if it is one
+--= schema_migrations_id|it seems to refer to schema_migrations, whose rows do not travel: in another file it may mean another row|replicate schema_migrations, too, or leave both at home
+
+-- # triggers-that-write-other-rows-are-told-unless-they-ask-whether-a-merge-writes
+CREATE TABLE a(id TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0, m, at TEXT);
+CREATE TABLE audit(id INTEGER PRIMARY KEY AUTOINCREMENT, what TEXT);
+CREATE TABLE totals(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0, m INTEGER, o INTEGER);
+INSERT INTO totals VALUES ('x', 7, 7, 7);
+CREATE TABLE sessions(id TEXT PRIMARY KEY, data TEXT);
+CREATE TRIGGER writes AFTER INSERT ON a BEGIN INSERT OR IGNORE INTO audit(what) VALUES ('x'); INSERT INTO sessions VALUES (1, 2); END;
+CREATE TRIGGER "odd name" AFTER INSERT ON a BEGIN REPLACE INTO "audit"(what) SELECT 'INTO totals'; END;
+CREATE TRIGGER adds AFTER INSERT ON a BEGIN UPDATE totals SET n = n + 1, m = ifnull(m, 0) - 1 WHERE k = NEW.id; END;
+CREATE TRIGGER sets AFTER UPDATE ON a BEGIN UPDATE OR IGNORE totals SET o = (SELECT count(*) FROM a) WHERE k = NEW.id; END;
+CREATE TRIGGER removes AFTER DELETE ON a BEGIN DELETE FROM totals WHERE k = OLD.id; END;
+CREATE TRIGGER touches AFTER UPDATE OF n ON a BEGIN UPDATE a SET at = 'now' WHERE id = NEW.id; END;
+CREATE TRIGGER at_home AFTER INSERT ON sessions BEGIN INSERT INTO audit(what) VALUES ('x'); END;
+CREATE TRIGGER asks AFTER INSERT ON totals WHEN NOT counter_merging() BEGIN INSERT INTO audit(what) VALUES ('x'); END;
+SELECT table_name, column_name, finding, remedy FROM counter_plan WHERE kind = 'trigger';
+--= a|m|adds keeps a total in totals.m, which is right in all files only as a counter|name it as a counter, 'totals.m'
+--= a|NULL|odd name inserts into audit: each file that merges a change adds a row of its own|give it the condition WHEN NOT counter_merging(), or leave audit at home
+--= a|NULL|removes deletes rows of totals: each file that merges a change does so once more, later than all others|give it the condition WHEN NOT counter_merging(), or leave totals at home
+--= a|NULL|sets writes rows of totals: each file that merges a change does so once more, later than all others|give it the condition WHEN NOT counter_merging(), or leave totals at home
+--= a|NULL|writes inserts into audit: each file that merges a change adds a row of its own|give it the condition WHEN NOT counter_merging(), or leave audit at home
+SELECT table_name, column_name, finding FROM counter_plan WHERE kind = 'counter';
+--= totals|n|a trigger adds to it, and the sum is right in all files only as a counter
+
+-- # unique-columns-beside-the-key-are-told
+CREATE TABLE u(k TEXT PRIMARY KEY, mail TEXT UNIQUE, a, b, UNIQUE (b, a));
+CREATE UNIQUE INDEX u_lower ON u(lower(mail), a);
+SELECT column_name, finding, remedy FROM counter_plan WHERE kind = 'unique' ORDER BY 1;
+--= an expression, a|two files may give one value to different rows: one of these waits then in each file|change one of the two rows after the merge: counter_tracked lists rows that wait
+--= b, a|two files may give one value to different rows: one of these waits then in each file|change one of the two rows after the merge: counter_tracked lists rows that wait
+--= mail|two files may give one value to different rows: one of these waits then in each file|change one of the two rows after the merge: counter_tracked lists rows that wait
+
+-- # counters-are-proposed-by-their-declaration-name-and-values
+CREATE TABLE p(k TEXT PRIMARY KEY, stock INTEGER NOT NULL DEFAULT 0, likes_count BIGINT NOT NULL DEFAULT 0, playCount INT NOT NULL DEFAULT 0,
+  views INTEGER NOT NULL DEFAULT 0, version INTEGER NOT NULL DEFAULT 0, year_count INTEGER NOT NULL DEFAULT 0,
+  discount INTEGER NOT NULL DEFAULT 0, votes INTEGER NOT NULL, hits INTEGER DEFAULT 0, sold TEXT NOT NULL DEFAULT 0,
+  total INTEGER NOT NULL DEFAULT 0 UNIQUE, points INTEGER NOT NULL DEFAULT 0 REFERENCES p(total), clicks INTEGER NOT NULL DEFAULT 1);
+INSERT INTO p VALUES ('a', 5, 5, 5, 1, 5, 5, 5, 5, 5, '5', 5, 5, 5), ('b', 5, 5, 5, 0, 5, 5, 5, 5, 5, '5', 6, 6, 5);
+SELECT column_name, finding, remedy FROM counter_plan WHERE kind = 'counter';
+--= stock|it looks like a number that is counted|name it as a counter, 'p.stock', if changes made apart are to add up: else the last write wins
+--= likes_count|it looks like a number that is counted|name it as a counter, 'p.likes_count', if changes made apart are to add up: else the last write wins
+--= playCount|it looks like a number that is counted|name it as a counter, 'p.playCount', if changes made apart are to add up: else the last write wins
+
+-- # a-table-that-counts-already-has-nothing-to-do
+CREATE TABLE replicated(k TEXT PRIMARY KEY, v);
+CREATE TABLE tracked(k TEXT PRIMARY KEY, n INTEGER);
+CREATE VIRTUAL TABLE views USING counter(path TEXT PRIMARY KEY, hits COUNTER);
+SELECT counter_replicate('replicated'), counter_track('tracked', 'n');
+--= 0|0
+SELECT * FROM counter_plan;
+--= replicated|done|k|it is replicated|NULL
+--= tracked|done|k|its counters are tracked, and merge|NULL
+--= views|done|NULL|it is a counter table, and merges|NULL
+SELECT counter_replicate_all();
+--= 0
+
+-- # clients-of-31-bits-are-told
+CREATE TABLE __EFMigrationsHistory(MigrationId TEXT PRIMARY KEY);
+SELECT kind, finding, remedy FROM counter_plan;
+--= home|it says which migrations ran in this file: if its rows travelled, another file would believe that they ran there|NULL
+--= clients|Prisma up to version 6, and int in EF Core, read whole numbers of 31 bits, and keys that several files give out are larger|declare keys as BigInt in Prisma, as long in EF Core
+
+-- # numbers-that-the-application-gives-out-are-told
+CREATE TABLE a(n INT PRIMARY KEY);
+CREATE TABLE b(n INTEGER PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE c(n BIGINT PRIMARY KEY REFERENCES a(n));
+SELECT table_name, column_name, finding, remedy FROM counter_plan WHERE kind = 'key values';
+--= a|n|the application gives out its numbers: two rows that got one number in two files become one row|let SQLite give them out, by INTEGER PRIMARY KEY AUTOINCREMENT, or use UUIDs
+--= b|n|the application gives out its numbers: two rows that got one number in two files become one row|let SQLite give them out, by INTEGER PRIMARY KEY AUTOINCREMENT, or use UUIDs
+
+-- # the-plan-of-an-attached-file-and-of-none
+ATTACH 'phone.db' AS phone;
+CREATE TABLE phone.t(k TEXT PRIMARY KEY);
+CREATE TABLE main.u(k TEXT PRIMARY KEY);
+SELECT table_name, kind FROM counter_plan('phone');
+--= t|replicate
+SELECT table_name, kind FROM counter_plan;
+--= u|replicate
+SELECT * FROM counter_plan('tablet');
+--! counter_plan: no attached database has the name 'tablet'
+SELECT * FROM counter_plan(1);
+--! counter_plan: the name of a database must be TEXT, not INTEGER 1
+SELECT * FROM phone.counter_plan;
+--! counter_plan: it belongs to main and cannot be named under the schema phone: open that file as main
+
+-- # the-plan-changes-nothing-and-needs-no-lock
+CREATE TABLE t(id INTEGER PRIMARY KEY AUTOINCREMENT, v);
+--@ connection other
+BEGIN IMMEDIATE;
+--@ connection main
+SELECT count(*) FROM counter_plan;
+--= 1
+SELECT name FROM sqlite_master;
+--= t
+--= sqlite_sequence
+
+-- # all-tables-are-replicated-by-one-call
+CREATE TABLE products(id INTEGER PRIMARY KEY AUTOINCREMENT, stock INTEGER NOT NULL DEFAULT 0, sold INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE lines(order_id TEXT, product INTEGER REFERENCES products(id), PRIMARY KEY (order_id, product)) WITHOUT ROWID;
+CREATE TABLE "odd.name"(k TEXT PRIMARY KEY, "a.b" INTEGER);
+CREATE TABLE logs(id INTEGER PRIMARY KEY, what TEXT);
+CREATE TABLE schema_migrations(version TEXT PRIMARY KEY);
+INSERT INTO products(stock) VALUES (5), (6);
+SELECT counter_replicate_all('products.stock', 'odd.name.a.b', 'leave=logs');
+--= 3
+SELECT table_name, column_name, state FROM counter_tracked ORDER BY 1, 2;
+--= lines|NULL|regular
+--= odd.name|a.b|tracked
+--= products|sold|regular
+--= products|stock|tracked
+SELECT counter_replicate_all('products.stock', 'leave=logs');
+--= 0
+SELECT counter_replicate_all('PRODUCTS.Stock', 'leave=LOGS');
+--= 0
+SELECT counter_replicate_all('products.sold', 'leave=logs');
+--= 1
+SELECT column_name, state FROM counter_tracked WHERE table_name = 'products';
+--= stock|tracked
+--= sold|tracked
+CREATE TABLE more(k TEXT PRIMARY KEY);
+SELECT counter_replicate_all('leave=logs');
+--= 1
+
+-- # a-table-that-cannot-be-replicated-is-named-and-nothing-is-changed
+CREATE TABLE a(k TEXT PRIMARY KEY, n INTEGER);
+CREATE TABLE b(id INTEGER PRIMARY KEY);
+CREATE TABLE c(x, y, z);
+CREATE TABLE d(x_id, y_id);
+SELECT counter_replicate_all();
+--! counter_replicate_all: b: SQLite gives out the key id, and without AUTOINCREMENT a number again whose row was deleted: sqlite-counter adopt writes AUTOINCREMENT into its declaration; 'leave=b' leaves it at home
+SELECT counter_replicate_all('leave=b');
+--! counter_replicate_all: c: it has no PRIMARY KEY, which identifies rows in all files: give it a key; 'leave=c' leaves it at home
+SELECT counter_replicate_all('leave=b', 'leave=c');
+--! counter_replicate_all: d: it has no PRIMARY KEY, and no two rows are equal in x_id, y_id: sqlite-counter adopt makes (x_id, y_id) its key; 'leave=d' leaves it at home
+SELECT counter_replicate_all('leave=b', 'leave=c', 'leave=d', 'leave=e');
+--! counter_replicate_all: leave=e: there is no such table
+SELECT counter_replicate_all('leave=b', 'leave=c', 'leave=d', 'a.m');
+--! counter_replicate_all: a: there is no column 'm'
+SELECT counter_replicate_all('leave=b', 'leave=c', 'leave=d', 'e.m');
+--! counter_replicate_all: there is no table for the counter 'e.m'
+SELECT counter_replicate_all('leave=b', 'leave=c', 'leave=d', 'n');
+--! counter_replicate_all: a counter must be a table and a column, such as 'products.stock', not 'n'
+SELECT counter_replicate_all('leave=b', 'leave=c', 'leave=d', 'a.n', 'c.x');
+--! counter_replicate_all: c: it is left, so x cannot count
+SELECT counter_replicate_all('leave=b', 'leave=c', 'leave=d', 'a.k');
+--! counter_replicate_all: a: column k is part of the key and cannot be tracked
+SELECT counter_replicate_all('leave=b', 'leave=c', 'leave=d', 7);
+--! counter_replicate_all: a counter or an option must be TEXT, not INTEGER 7
+SELECT counter_replicate_all(NULL);
+--! counter_replicate_all: a counter or an option must be TEXT, not NULL
+INSERT INTO a VALUES ('x', 1.5);
+SELECT counter_replicate_all('leave=b', 'leave=c', 'leave=d', 'a.n');
+--! counter_replicate_all: a: row ('x'): column n: a tracked column takes an INTEGER, not REAL 1.5
+SELECT count(*) FROM sqlite_master WHERE name LIKE '%counter%';
+--= 0
+
+-- # a-counter-of-a-table-that-stays-at-home-is-refused
+CREATE TABLE sessions(id TEXT PRIMARY KEY, data INTEGER);
+CREATE TABLE tracked(k TEXT PRIMARY KEY, n INTEGER, m INTEGER);
+SELECT counter_track('tracked', 'n');
+--= 0
+SELECT counter_replicate_all('sessions.data');
+--! counter_replicate_all: sessions: its rows do not travel, so data cannot count
+SELECT counter_replicate_all('tracked.n');
+--= 0
+SELECT counter_replicate_all('tracked.m');
+--! counter_replicate_all: tracked: it is not replicated, but tracked: counter_track('tracked', 'm') makes m a counter
+
+-- # a-call-within-a-transaction-is-undone-with-it
+CREATE TABLE a(k TEXT PRIMARY KEY, n INTEGER);
+CREATE TABLE b(id INTEGER PRIMARY KEY AUTOINCREMENT, n INTEGER);
+INSERT INTO b(n) VALUES (7);
+BEGIN;
+INSERT INTO a VALUES ('x', 5);
+SELECT counter_replicate_all('a.n'), last_insert_rowid();
+--= 2|1
+UPDATE a SET n = n + 1;
+ROLLBACK;
+SELECT count(*) FROM sqlite_master WHERE name LIKE '%counter%';
+--= 0
+SELECT counter_replicate_all('a.n', 'b.n');
+--= 2
+INSERT INTO a VALUES ('x', 5);
+SELECT * FROM a_counters;
+--= x|5
+
+-- # no-view-and-no-trigger-replicates-all-tables
+CREATE TABLE a(k TEXT PRIMARY KEY, n INTEGER);
+CREATE VIEW v AS SELECT counter_replicate_all();
+SELECT * FROM v;
+--! unsafe use of counter_replicate_all()
+CREATE VIEW w AS SELECT table_name, kind FROM counter_plan;
+SELECT * FROM w;
+--= a|replicate
