@@ -385,6 +385,7 @@ static bool takes_columns(const adoption *all, adoptee *table)
     ctr_problem_try(conn, &wrong);
     ctr_constraints_read_shape(&shape, conn, all->schema, table->name, NULL, 0, &none);
     if (ctr_rc(conn) == SQLITE_OK) ctr_constraints_refuse_collations(conn, &shape, table->name);
+    ctr_problem_end(&wrong);
     if (wrong.rc == SQLITE_ERROR) {
         const char *why = ctr_problem_text(&wrong);
         size_t size = strlen(table->name);

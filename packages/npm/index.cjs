@@ -1,6 +1,7 @@
 // index.cjs - what the package gives: the library, and ways between files.
 "use strict";
 
+const { adopt, plan, replicateAll } = require("./adopting.cjs");
 const { apply, changes, mark } = require("./batches.cjs");
 const { SyncError } = require("./errors.cjs");
 const { makeFolder, syncFolder } = require("./folder.cjs");
@@ -12,6 +13,7 @@ const { addToken, removeToken, tokens } = require("./tokens.cjs");
 module.exports = {
   SyncError,
   addToken,
+  adopt,
   apply,
   changes,
   getLoadablePath,
@@ -19,7 +21,9 @@ module.exports = {
   load,
   makeFolder,
   mark,
+  plan,
   removeToken,
+  replicateAll,
   syncFolder,
   syncHttp,
   tokens,

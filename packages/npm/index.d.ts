@@ -73,6 +73,44 @@ export class SyncError extends Error {
   readonly cause?: unknown;
 }
 
+/** Of a table first what would be done with it, then what to think of: docs/reference.md tells the kinds. */
+export interface Matter {
+  table: string;
+  kind: string;
+  column: string | null;
+  finding: string;
+  remedy: string | null;
+}
+
+export interface AdoptOptions {
+  /** Columns that count: "products.stock". */
+  counters?: readonly string[];
+  /** Tables that stay at home. */
+  leave?: readonly string[];
+}
+
+export interface Adopted {
+  table: string;
+  /** What was done; "done": it counted before. */
+  kind: "replicate" | "autoincrement" | "key" | "left" | "home" | "virtual" | "done";
+  key: string | null;
+}
+
+/** What it takes to replicate all tables of an application, and what to think of before. Changes nothing. */
+export function plan(db: Database): Promise<Matter[]>;
+
+/**
+ * Replicates all tables, all or nothing; gives their number. A table whose declaration must be changed first is an error:
+ * adopt() changes it.
+ */
+export function replicateAll(db: Database, options?: AdoptOptions): Promise<number>;
+
+/**
+ * Replicates all tables of a file, all or nothing, by the program sqlite-counter: it writes AUTOINCREMENT and keys into
+ * declarations where they are needed. With dryRun it takes all of it back.
+ */
+export function adopt(path: string, options?: AdoptOptions & { dryRun?: boolean }): Promise<Adopted[]>;
+
 export interface SyncOptions {
   /** Takes only rows of a scope; what this file has counted is given whole. */
   scope?: Scope;

@@ -2,6 +2,7 @@
 files exchange their changes, through a folder, a server or any other transport of lines of JSON."""
 import typing
 
+from .adopting import Adopted, Matter, adopt, plan, replicate_all
 from .batches import Applied, apply, changes, mark
 from .database import SyncError
 from .folder import make_folder, sync_folder
@@ -13,7 +14,7 @@ if typing.TYPE_CHECKING:
     from .http import sync_http
 
 __all__ = ["loadable_path", "load", "changes", "apply", "mark", "make_folder", "sync_folder", "sync_http", "add_token", "remove_token",
-           "tokens", "Applied", "Device", "SyncError", "Synced"]
+           "tokens", "plan", "replicate_all", "adopt", "Adopted", "Applied", "Device", "Matter", "SyncError", "Synced"]
 __version__ = "@VERSION@"
 
 
