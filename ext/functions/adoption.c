@@ -1096,8 +1096,8 @@ static void show_plan(ctr_answer *answer, sqlite3_value **args)
  *     'leave=logs'      a table that stays at home
  *
  * It replicates each table of main that the plan says to replicate, and passes over those that stay
- * at home, that are virtual, and that count already, unless they lack a named counter. Any other one
- * must be left, or it fails. */
+ * at home, that are virtual, and that count already, unless they lack a named counter. Others must
+ * be left: else it fails. */
 
 static const char COUNTER_REPLICATE_ALL[] = "counter_replicate_all";
 
