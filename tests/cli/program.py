@@ -10,7 +10,7 @@ PROGRAM = ROOT / "build" / "sqlite-counter"
 PAGE = ROOT / "cli" / "sqlite-counter.1"
 UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 COMMANDS = ["sync", "status", "plan", "adopt", "track", "replicate", "opening", "check", "export", "import"]
-ON_ONE_FILE = ["status", "plan", "adopt", "check", "export", "import"]
+ON_ONE_FILE = ["status", "check", "export", "import"]
 
 
 def run(*words, text="", folder=None, **options):
