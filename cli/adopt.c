@@ -19,11 +19,13 @@ static void print_rows(cli_file *file, const char *sql, bool as_lines, const cha
     cli_rows rows = {0};
     sqlite3_stmt *row = cli_prepare(file, sql);
     while (cli_step(file, row)) {
-        if (as_lines) {
+        const char *line = as_lines ? (const char *)sqlite3_column_text(row, 0) : NULL;
+        if (line) {
             cli_progress_erase(file->c);
-            puts((const char *)sqlite3_column_text(row, 0));
-            continue;
+            puts(line);
         }
+        if (as_lines && !line) cli_fail(file->c, "out of memory");
+        if (as_lines) continue;
         cli_rows_columns(&rows, row, 0, sqlite3_column_count(row));
         cli_rows_end(&rows);
     }
@@ -92,12 +94,12 @@ static void leave_tables(cli_file *file, const cli_arguments *given)
 }
 
 /* Writes the greatest number that a table has given out where SQLite looks for it. */
-static void set_sequence(cli_file *file, const char *table)
+static void set_sequence(cli_file *file, const char *table, const char *key)
 {
     sqlite3_stmt *row = cli_prepare_text(file, CLI_SQL_ADOPT_SEQUENCE, table);
     int64_t before = cli_step(file, row) ? sqlite3_column_int64(row, 0) : 0, greatest = 0;
     sqlite3_finalize(row);
-    char *sql = sqlite3_mprintf("SELECT max(_rowid_) FROM main.\"%w\"", table), number[24];
+    char *sql = sqlite3_mprintf("SELECT max(\"%w\") FROM main.\"%w\"", key, table), number[24];
     if (!sql) cli_fail(file->c, "out of memory");
     if (sql) greatest = cli_integer(file, sql);
     sqlite3_free(sql);
@@ -113,8 +115,12 @@ static void write_table(cli_file *file, sqlite3_stmt *row, int n)
     const char *table = (const char *)sqlite3_column_text(row, 0),
                *declaration = (const char *)sqlite3_column_text(row, 1),
                *columns = (const char *)sqlite3_column_text(row, 2),
-               *kind = (const char *)sqlite3_column_text(row, 3);
-    if (!table || !declaration || !kind) return;
+               *kind = (const char *)sqlite3_column_text(row, 3),
+               *key = (const char *)sqlite3_column_text(row, 4);
+    if (!table || !declaration || !kind || !key) {
+        cli_fail(file->c, "out of memory");
+        return;
+    }
     if (columns)
         run_printed(file, sqlite3_mprintf("CREATE UNIQUE INDEX main._adopting_key_%d ON \"%w\"(%s)",
                                           n, table, columns));
@@ -122,7 +128,7 @@ static void write_table(cli_file *file, sqlite3_stmt *row, int n)
     if (columns) run_with(file, CLI_SQL_ADOPT_NAME_INDEX, table, NULL);
     run_with(file, CLI_SQL_ADOPT_WRITE, table, declaration);
     cli_run(file, CLI_SQL_ADOPT_NOT_WRITABLE);
-    if (strcmp(kind, "autoincrement") == 0) set_sequence(file, table);
+    if (strcmp(kind, "autoincrement") == 0) set_sequence(file, table, key);
 }
 
 /* Writes what the plan wants, and lets SQLite say whether it has understood that. */
@@ -153,7 +159,9 @@ static void compile_one(cli_file *file, const char *name, const char *type, char
     if (!owned) cli_fail(file->c, "out of memory");
     if (file->c->failed) return;
     int rc = sqlite3_prepare_v2(file->db, owned, -1, &statement, NULL);
+    if (rc != SQLITE_OK && (rc & 0xff) != SQLITE_ERROR) cli_fail_file(file, "");
     char *message = rc == SQLITE_OK ? NULL : sqlite3_mprintf("%s", sqlite3_errmsg(file->db));
+    if (rc != SQLITE_OK && !message) cli_fail(file->c, "out of memory");
     sqlite3_finalize(statement);
     sqlite3_free(owned);
     if (message && notes) run_with(file, CLI_SQL_ADOPT_NOTE_BROKEN, name, message);
@@ -220,14 +228,9 @@ void cli_adopt(cli *c, const cli_arguments *given)
     if (cli_integer(&file, CLI_SQL_ADOPT_COUNT_ORPHANS) > orphans)
         cli_fail(c, "%s: rows lack their parents: PRAGMA foreign_key_check lists them", file.path);
     compile_all(&file, false);
+    if (!given->dry_run) cli_end(&file);
     print_rows(&file, given->json ? CLI_SQL_ADOPT_DONE_JSON : CLI_SQL_ADOPT_DONE, given->json,
                "table\twhat was done\tkey");
-    cli_run(&file, CLI_SQL_ADOPT_END);
-    cli_run(&file, CLI_SQL_ADOPT_END_BROKEN);
-    if (given->dry_run)
-        cli_rollback(&file);
-    else
-        cli_end(&file);
     cli_rollback(&file);
     cli_close(&file);
 }

@@ -172,7 +172,7 @@ SELECT 1 FROM temp.adopting WHERE name = ?1 COLLATE NOCASE;
 SELECT name, finding, remedy FROM temp.adopting WHERE kind = 'refused';
 
 -- name: ADOPT_TEXTS
-SELECT name, declaration, key_index, kind FROM temp.adopting WHERE declaration IS NOT NULL AND kind <> 'left';
+SELECT name, declaration, key_index, kind, keys FROM temp.adopting WHERE declaration IS NOT NULL AND kind <> 'left';
 
 -- name: ADOPT_COUNT_TEXTS
 SELECT count(*) FROM temp.adopting WHERE declaration IS NOT NULL AND kind <> 'left';
@@ -267,9 +267,3 @@ SELECT name, CASE kind WHEN 'replicate' THEN 'replicated'
 
 -- name: ADOPT_DONE_JSON
 SELECT json_object('table', name, 'kind', kind, 'key', keys) FROM temp.adopting ORDER BY name COLLATE NOCASE;
-
--- name: ADOPT_END
-DROP TABLE temp.adopting;
-
--- name: ADOPT_END_BROKEN
-DROP TABLE temp.adopting_broken;

@@ -302,6 +302,21 @@ def test_indexes_views_triggers_and_statistics_stay_untouched():
     assert before[1] == stands("a.db", "SELECT * FROM sqlite_stat1")
 
 
+@pytest.mark.parametrize("encoding", ["UTF-8", "UTF-16le", "UTF-16be"])
+def test_declarations_of_any_encoding_and_names_of_any_letters_are_written(encoding):
+    strict = " STRICT" if sqlite3.sqlite_version_info >= (3, 37) else ""
+    create("a.db", f"PRAGMA encoding = '{encoding}'", f'CREATE TABLE "Käse ""neu"" (1)"("n°" INTEGER PRIMARY KEY, _rowid_ TEXT){strict}',
+           """CREATE TABLE "it's"("ä_id" TEXT, "b'_id" TEXT)""", """INSERT INTO "Käse ""neu"" (1)" VALUES (41, 'x')""",
+           """INSERT INTO "it's" VALUES ('ß', 'ü')""")
+    assert {line[1] for line in table(ok("adopt", "a.db"))} == {"replicated, AUTOINCREMENT was written", "replicated, got a key"}
+    assert stands("a.db", "SELECT * FROM sqlite_sequence") == [('Käse "neu" (1)', 41)]
+    assert stands("a.db", "PRAGMA integrity_check") == [("ok",)]
+    db = connect("a.db")
+    with pytest.raises(sqlite3.IntegrityError):
+        db.execute("""INSERT INTO "it's" VALUES ('ß', 'ü')""")
+    db.close()
+
+
 # ---- refused ----
 
 REFUSED = {
@@ -349,8 +364,7 @@ def test_wrong_options_of_adopt_are_named_and_nothing_is_changed():
     assert schema("a.db") == before
 
 
-def test_a_declaration_that_cannot_be_read_word_by_word_is_refused():
-    """SQLite reads it, for it knows an operator of newer versions only; here the text has been damaged by hand."""
+def test_a_declaration_with_a_comment_behind_it_is_written():
     create("a.db", "CREATE TABLE t(id INTEGER PRIMARY KEY)", "PRAGMA writable_schema = ON",
            "UPDATE sqlite_master SET sql = 'CREATE TABLE t(id INTEGER PRIMARY KEY) -- (' WHERE name = 't'")
     ok("adopt", "a.db")
@@ -385,3 +399,21 @@ def test_a_kill_at_any_moment_leaves_all_or_nothing():
         assert stands("app.db", "PRAGMA integrity_check") == [("ok",)]
         for rest in pathlib.Path().glob("app.db-*"):
             rest.unlink()
+
+
+def test_where_memory_ends_all_or_nothing_is_done():
+    application("rails", "fresh.db")
+    subprocess.run(["cc", "-shared", "-fPIC", ROOT / "tests" / "cli" / "fail_malloc.c", "-o", "fail.so", "-ldl"], check=True)
+    shutil.copy("fresh.db", "app.db")
+    before, whole, endings, at = schema("fresh.db"), ok("adopt", "app.db"), set(), 1
+    while endings != {0, 1}:
+        shutil.copy("fresh.db", "app.db")
+        done = subprocess.run([PROGRAM, "adopt", "app.db"], env={**os.environ, "LD_PRELOAD": "./fail.so", "FAIL_MALLOC_AT": str(at)},
+                              capture_output=True, text=True)
+        assert done.returncode == 0 or done.stderr.startswith("sqlite-counter: "), (at, done)
+        assert done.returncode == 1 or schema("app.db") != before, at
+        if schema("app.db") != before:
+            assert not {kind for _, kind in plan()} & {"replicate", "autoincrement", "key"}, at
+        if done.returncode == 1 or done.stdout == whole:
+            endings.add(done.returncode)
+        at += 401
