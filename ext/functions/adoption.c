@@ -585,7 +585,8 @@ static void mark_done(const adoption *all)
                                ? ctr_triggers_table(all->objects, counters)
                                : NULL;
         adoptee *table = name ? find_adoptee(all, name) : NULL;
-        if (!table || ctr_tab_read_shape(all->file, counters, &shape)) continue;
+        if (!table) continue;
+        ctr_tab_read_shape(all->file, counters, &shape);
         decide(table, ADOPTION_DONE,
                shape.replicated ? "it is replicated" : "its counters are tracked, and merge", NULL);
         list_key(all->conn, table, &key);

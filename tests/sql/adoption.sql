@@ -229,7 +229,7 @@ CREATE TABLE schema_migrations(version TEXT PRIMARY KEY);
 INSERT INTO products(stock) VALUES (5), (6);
 SELECT counter_replicate_all('products.stock', 'odd.name.a.b', 'leave=logs');
 --= 3
-SELECT table_name, column_name, state FROM counter_tracked ORDER BY 1, 2;
+SELECT table_name, column_name, state FROM counter_tracked WHERE state <> 'spread' ORDER BY 1, 2;
 --= lines|NULL|regular
 --= odd.name|a.b|tracked
 --= products|sold|regular
@@ -240,7 +240,7 @@ SELECT counter_replicate_all('PRODUCTS.Stock', 'leave=LOGS');
 --= 0
 SELECT counter_replicate_all('products.sold', 'leave=logs');
 --= 1
-SELECT column_name, state FROM counter_tracked WHERE table_name = 'products';
+SELECT column_name, state FROM counter_tracked WHERE table_name = 'products' AND state <> 'spread';
 --= stock|tracked
 --= sold|tracked
 CREATE TABLE more(k TEXT PRIMARY KEY);
