@@ -172,22 +172,16 @@ void ctr_spread_set(const ctr_tracked *tracked, ctr_tab *tab, int bits)
 
 /* ---- the place ------------------------------------------------------------------------------- */
 
-static void refuse_no_room(const ctr_tracked *tracked, const ctr_spread *spread)
-{
-    ctr_problem_set(tracked->conn, SQLITE_FULL,
-                    "%s: no number is left for a new row: the highest is %lld", tracked->table,
-                    (long long)spread->most);
-}
-
-static void jump(ctr_spread *spread, const ctr_tracked *tracked, ctr_tab *tab,
+/* Returns whether there was room. Else an INSERT fails: by SQLite, or because its key is too high. */
+static bool jump(ctr_spread *spread, const ctr_tracked *tracked, ctr_tab *tab,
                  const uint8_t id[CTR_ID_SIZE])
 {
     uint64_t chance;
     ctr_run run = ctr_tab_run(tab);
     int64_t from = highest_of_all(tracked, tab, spread->most);
     if (from < spread->least) from = spread->least;
-    if (from == spread->most) refuse_no_room(tracked, spread);
-    if (ctr_rc(tab->conn) != SQLITE_OK) return;
+    if (from == spread->most) set_sequence(tab, tracked->table, from);
+    if (from == spread->most || ctr_rc(tab->conn) != SQLITE_OK) return false;
     int64_t step = (spread->most - from) >> SPREAD_STEP;
     sqlite3_randomness(sizeof chance, &chance);
     spread->place = from + 1 + (step > 0 ? (int64_t)(chance % (uint64_t)step) : 0);
@@ -198,6 +192,9 @@ static void jump(ctr_spread *spread, const ctr_tracked *tracked, ctr_tab *tab,
     ctr_run_with(&run, CTR_SQL_SPREAD_JUMP, ":id d :place i :jumps i", id, spread->place,
                  spread->jumps);
     set_sequence(tab, tracked->table, spread->place - 1);
+    spread->before = spread->last;
+    spread->last = spread->place - 1;
+    return true;
 }
 
 /* Sets the sequence to the place, or sets it back to where the numbers of this file go on: a table
@@ -208,10 +205,7 @@ static void take_numbers(ctr_spread *spread, const ctr_tracked *tracked, ctr_tab
     bool is_mine = spread->has_place && memcmp(spread->id, id, CTR_ID_SIZE) == 0;
     spread->last = read_sequence(tab, tracked->table);
     if (!is_mine || spread->taken) {
-        spread->before = spread->last;
-        spread->jumped = true;
-        jump(spread, tracked, tab, id);
-        spread->last = spread->place - 1;
+        spread->jumped = jump(spread, tracked, tab, id);
         return;
     }
     int64_t due = highest_of_cells(tab, spread->most);

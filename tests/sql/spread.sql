@@ -1,0 +1,314 @@
+-- 'keys=spread': SQLite gives out the keys, and each file counts on from a place of its own. Places are random, so rows show
+-- where their numbers lie. The worlds of property/test_spread.py do the rest.
+
+-- # every-way-to-insert-takes-the-place-with-its-first-statement
+CREATE TABLE o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT UNIQUE, n INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE said(id INTEGER PRIMARY KEY AUTOINCREMENT, what TEXT);
+CREATE TABLE plain(x);
+CREATE TRIGGER plain_said AFTER INSERT ON plain BEGIN INSERT INTO said(what) VALUES(new.x); END;
+INSERT INTO o(who) VALUES('a'), ('b');
+INSERT INTO plain VALUES('before');
+SELECT counter_replicate('o', 'n', 'keys=spread'), counter_replicate('said', 'keys=spread');
+--= 2|1
+SELECT name, seq FROM sqlite_sequence ORDER BY 1;
+--= o|2
+--= said|1
+INSERT INTO o(who) VALUES('c');
+SELECT id >= 3 + (1 << 32), id = last_insert_rowid() FROM o WHERE who = 'c';
+--= 1|1
+INSERT INTO o(who) SELECT value FROM json_each('["d","e"]');
+INSERT OR IGNORE INTO o(who) VALUES('f'), ('c');
+INSERT INTO o(who) VALUES('c') ON CONFLICT(who) DO UPDATE SET n = n + 1;
+SELECT group_concat(id - (SELECT id FROM o WHERE who = 'c')) FROM (SELECT id FROM o WHERE id > 2 ORDER BY id);
+--= 0,1,2,3
+INSERT INTO plain VALUES('through a trigger');
+SELECT id > (1 << 32) FROM said WHERE id > 1;
+--= 1
+REPLACE INTO o(who) VALUES('a');
+SELECT id > (1 << 32) FROM o WHERE who = 'a';
+--= 1
+SELECT DISTINCT rows FROM counter_state WHERE kind = 'spread' AND row = 1;
+--= 1
+
+-- # what-is-rolled-back-has-not-jumped-and-the-next-statement-does
+CREATE TABLE o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT);
+SELECT counter_replicate('o', 'keys=spread');
+--= 0
+BEGIN;
+SAVEPOINT s;
+INSERT INTO o(who) VALUES('a');
+ROLLBACK TO s;
+INSERT INTO o(who) VALUES('b');
+SELECT id > (1 << 32), id = last_insert_rowid() FROM o;
+--= 1|1
+ROLLBACK;
+SELECT count(*) FROM sqlite_sequence WHERE name = 'o';
+--= 0
+INSERT INTO o(who) VALUES(abs(-9223372036854775808));
+--! integer overflow
+INSERT INTO o(who) VALUES('c');
+INSERT INTO o(who) VALUES('d');
+SELECT min(id) > (1 << 32), max(id) - min(id) FROM o;
+--= 1|1
+
+-- # a-key-of-the-application-at-or-above-the-place-leads-to-a-jump-and-one-below-does-not
+CREATE TABLE o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT);
+SELECT counter_replicate('o', 'keys=spread');
+--= 0
+INSERT INTO o(who) VALUES('a');
+INSERT INTO o VALUES(7, 'natural'), (1 << 33, 'other') ON CONFLICT DO NOTHING;
+DELETE FROM o WHERE who = 'other';
+INSERT INTO o(who) VALUES('b');
+SELECT rows <= 2 FROM counter_state WHERE kind = 'spread' AND row = 1;
+--= 1
+CREATE TEMP TABLE was AS SELECT rows FROM counter_state WHERE kind = 'spread' AND row = 1;
+INSERT INTO o VALUES(1 << 50, 'far');
+INSERT INTO o(who) VALUES('c');
+SELECT id > (1 << 50) + 1, (SELECT rows FROM counter_state WHERE kind = 'spread' AND row = 1) - was.rows FROM o, was WHERE who = 'c';
+--= 1|1
+UPDATE o SET id = (1 << 51) WHERE who = 'c';
+BEGIN;
+INSERT INTO o(who) VALUES('d');
+INSERT INTO o VALUES((1 << 52), 'farther');
+INSERT INTO o(who) VALUES('e');
+COMMIT;
+SELECT (SELECT id FROM o WHERE who = 'd') > (1 << 51), (SELECT id FROM o WHERE who = 'e') > (1 << 52);
+--= 1|1
+INSERT INTO o VALUES((1 << 53) - 1, 'last');
+INSERT INTO o(who) VALUES('none is left');
+--! o: the key 9007199254740992 lies above 9007199254740991, the highest of the table: JavaScript reads greater ones wrongly, and 'keys=spread 63' allows them
+UPDATE o SET who = 'changed' WHERE who = 'last';
+SELECT id FROM o WHERE who IN ('none is left', 'changed');
+--= 9007199254740991
+
+-- # a-key-above-the-limit-is-refused-and-a-merged-one-waits
+CREATE TABLE o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT);
+SELECT counter_replicate('o', 'keys=spread');
+--= 0
+INSERT INTO o VALUES(1 << 53, 'x');
+--! o: the key 9007199254740992 lies above 9007199254740991, the highest of the table: JavaScript reads greater ones wrongly, and 'keys=spread 63' allows them
+ATTACH 'far.db' AS far;
+CREATE TABLE far.o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT);
+SELECT counter_replicate('far.o', 'keys=spread 63');
+--= 0
+INSERT INTO far.o VALUES(1 << 60, 'the last of all');
+INSERT INTO far.o(id, who) VALUES(-5, 'negative');
+SELECT rows_changed, note FROM counter_pull('far');
+--= 2|1 row waits: see counter_tracked()
+INSERT INTO o(who) VALUES('ours') ;
+SELECT who, id > (1 << 32), id < (1 << 53) FROM o ORDER BY 1;
+--= negative|0|1
+--= ours|1|1
+SELECT state, row_key, why FROM counter_tracked WHERE state = 'waits';
+--= waits|(1152921504606846976)|o: the key 1152921504606846976 lies above 9007199254740991, the highest of the table: JavaScript reads greater ones wrongly, and 'keys=spread 63' allows them
+SELECT counter_replicate('o', 'keys=spread 63');
+--= 0
+SELECT count(*) FROM counter_pull('far');
+--= 1
+SELECT who FROM o WHERE id > (1 << 53);
+--= the last of all
+INSERT INTO o(who) VALUES('ours again');
+SELECT id > (1 << 60) FROM o WHERE who = 'ours again';
+--= 1
+INSERT INTO o VALUES(9223372036854775807, 'the end');
+INSERT INTO o VALUES(3, 'natural');
+INSERT INTO o(who) VALUES('none is left');
+--! database or disk is full
+UPDATE o SET who = 'changed' WHERE id = 9223372036854775807;
+SELECT who FROM o WHERE id IN (3, 9223372036854775807);
+--= natural
+--= changed
+
+-- # a-sequence-that-was-cleared-or-lost-with-its-table-goes-on-where-it-was
+CREATE TABLE o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT);
+SELECT counter_replicate('o', 'keys=spread');
+--= 0
+INSERT INTO o(who) VALUES('a'), ('b');
+CREATE TEMP TABLE was AS SELECT max(id) AS id FROM o;
+DELETE FROM o WHERE who = 'b';
+DELETE FROM sqlite_sequence;
+INSERT INTO o(who) VALUES('c');
+SELECT o.id - was.id FROM o, was WHERE who = 'c';
+--= 1
+UPDATE sqlite_sequence SET seq = 0 WHERE name = 'o';
+BEGIN;
+INSERT INTO o(who) VALUES('d');
+UPDATE sqlite_sequence SET seq = 0 WHERE name = 'o';
+INSERT INTO o(who) VALUES('e');
+COMMIT;
+SELECT o.id - was.id FROM o, was WHERE who IN ('d', 'e') ORDER BY 1;
+--= 2
+--= 3
+SELECT rows FROM counter_state WHERE kind = 'spread' AND row = 1;
+--= 1
+BEGIN;
+CREATE TABLE fresh(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT, more TEXT);
+INSERT INTO fresh(id, who) SELECT id, who FROM o;
+DROP TABLE o;
+ALTER TABLE fresh RENAME TO o;
+SELECT counter_replicate('o') >= 0;
+--= 1
+COMMIT;
+INSERT INTO o(who) VALUES('f');
+SELECT o.id > was.id + 3, (SELECT rows FROM counter_state WHERE kind = 'spread' AND row = 1) FROM o, was WHERE who = 'f';
+--= 1|2
+
+-- # what-cannot-be-spread-is-a-sentence
+CREATE TABLE a(id INTEGER PRIMARY KEY, who TEXT);
+CREATE TABLE b(id TEXT PRIMARY KEY, who TEXT);
+CREATE TABLE c(id INTEGER, who TEXT, PRIMARY KEY(id AUTOINCREMENT));
+CREATE TABLE d("AUTOINCREMENT" TEXT DEFAULT 'autoincrement', id INTEGER PRIMARY KEY /* autoincrement */);
+SELECT counter_replicate('a', 'keys=spread');
+--! counter_replicate: a: without AUTOINCREMENT SQLite gives the number of a deleted row to another one, so its keys cannot be spread: `sqlite-counter adopt` adds the word, and rebuilds nothing
+SELECT counter_replicate('b', 'keys=spread');
+--! counter_replicate: b: 'keys=spread' is for an INTEGER PRIMARY KEY, which SQLite gives out, and the key is (id TEXT BINARY)
+SELECT counter_replicate('d', 'keys=spread');
+--!~ counter_replicate: d: without AUTOINCREMENT SQLite gives *
+SELECT counter_replicate('c', 'keys=assigned', 'keys=spread');
+--! counter_replicate: 'keys=spread' contradicts the option before it
+SELECT counter_replicate('c', 'keys=spread', 'keys=assigned');
+--! counter_replicate: 'keys=assigned' contradicts the option before it
+SELECT counter_track('c', 'keys=spread');
+--!~ counter_track: unknown option 'keys=spread'; *
+SELECT counter_replicate('c', 'keys=spread');
+--= 0
+INSERT INTO c(who) VALUES('x');
+SELECT id > (1 << 32) FROM c;
+--= 1
+CREATE TABLE e(id INTEGER PRIMARY KEY AUTOINCREMENT);
+INSERT INTO e VALUES((1 << 53) - 5);
+SELECT counter_replicate('e', 'keys=spread');
+--! counter_replicate: e: the greatest key is 9007199254740987, and spread ones end at 9007199254740991: too little is left between them
+SELECT counter_replicate('e', 'keys=spread 63');
+--= 1
+
+-- # a-table-with-assigned-keys-becomes-a-spread-one-and-rows-of-before-have-no-birth
+CREATE TABLE o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT);
+SELECT counter_replicate('o', 'keys=assigned');
+--= 0
+INSERT INTO o(who) VALUES('before');
+SELECT counter_replicate('o', 'keys=spread');
+--= 0
+INSERT INTO o(who) VALUES('since');
+INSERT INTO o VALUES(5, 'natural');
+SELECT id > (1 << 32), json_extract(counter_change_json(change), '$.row.birth.id') = counter_id()
+  FROM counter_changes(0) JOIN o ON key = counter_key(id) ORDER BY id;
+--= 0|NULL
+--= 0|NULL
+--= 1|1
+
+-- # files-that-disagree-are-passed-over-and-lines-are-refused
+CREATE TABLE o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT);
+ATTACH 'other.db' AS other;
+CREATE TABLE other.o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT);
+SELECT counter_replicate('o', 'keys=spread'), counter_replicate('other.o', 'keys=assigned');
+--= 0|0
+INSERT INTO o(who) VALUES('ours');
+SELECT rows_changed, note FROM counter_push('other');
+--= 0|passed over: its keys are spread in main, but not in other: call counter_replicate('o', 'keys=spread') there
+INSERT INTO other.o(who) VALUES('theirs');
+SELECT rows_changed, note FROM counter_pull('other');
+--= 0|passed over: its keys are spread in main, but not in other: call counter_replicate('o', 'keys=spread') there
+SELECT counter_replicate('other.o', 'keys=spread');
+--= 0
+SELECT rows_changed, note FROM counter_sync('other');
+--= 2|NULL
+SELECT count(*) FROM o JOIN other.o AS p USING (id, who);
+--= 2
+CREATE TABLE q(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT);
+SELECT counter_replicate('q', 'keys=assigned');
+--= 0
+INSERT INTO counter_changes(table_name, key, change, seq, source)
+SELECT 'q', key, change, seq, source FROM counter_changes(0) WHERE table_name = 'o' AND counter_change_json(change) LIKE '%birth%';
+--! counter_changes: table q: its keys are spread at the source, but not here: call counter_replicate('q', 'keys=spread')
+
+-- # of-two-rows-under-one-number-the-first-stays-and-the-other-comes-back-under-a-new-one-with-what-hangs-on-it
+CREATE TABLE o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT, code TEXT UNIQUE, n INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE l(id INTEGER PRIMARY KEY AUTOINCREMENT, o INTEGER REFERENCES o(id), what TEXT);
+CREATE TABLE home(o INTEGER REFERENCES o(id), what TEXT);
+CREATE TABLE tag(o INTEGER REFERENCES o(id), name TEXT, PRIMARY KEY(o, name));
+SELECT counter_replicate('o', 'n', 'keys=spread'), counter_replicate('l', 'keys=spread'), counter_replicate('tag');
+--= 0|0|0
+VACUUM INTO 'other.db';
+ATTACH 'other.db' AS other;
+INSERT INTO o VALUES(1 << 40, 'carl', 'c', 5);
+INSERT INTO l(o, what) VALUES(1 << 40, 'of carl');
+INSERT INTO other.o VALUES(1 << 40, 'dora', 'd', 7);
+INSERT INTO other.l(o, what) VALUES(1 << 40, 'of dora');
+INSERT INTO other.home VALUES(1 << 40, 'of dora, at home');
+INSERT INTO other.tag VALUES(1 << 40, 'of dora');
+UPDATE other.o SET n = n + 10;
+SELECT table_name, note FROM counter_pull('other') WHERE table_name = 'o';
+--= o|NULL
+SELECT who, n FROM o;
+--= carl|5
+SELECT table_name, note FROM counter_push('other') WHERE table_name = 'o';
+--= o|in other: 1 row has a number that another row had first: counter_tracked lists it, and what became of it
+SELECT who, id = (1 << 40), id > (1 << 40), n FROM other.o ORDER BY who;
+--= carl|1|0|5
+--= dora|0|1|17
+SELECT l.what, o.who FROM other.l AS l JOIN other.o AS o ON l.o = o.id UNION ALL
+SELECT h.what, o.who FROM other.home AS h JOIN other.o AS o ON h.o = o.id UNION ALL
+SELECT 'tag ' || t.name, o.who FROM other.tag AS t JOIN other.o AS o ON t.o = o.id ORDER BY 1;
+--= of carl|carl
+--= of dora|dora
+--= of dora, at home|dora
+--= tag of dora|dora
+SELECT count(*) > 0 FROM counter_sync('other');
+--= 1
+SELECT l.what, o.who, o.n FROM l JOIN o ON l.o = o.id ORDER BY 1;
+--= of carl|carl|5
+--= of dora|dora|17
+SELECT counter_table_digest('o_counters') = counter_table_digest('o_counters', 'other'), counter_table_digest('l_counters') = counter_table_digest('l_counters', 'other');
+--= 1|1
+SELECT state, row_key, json_extract(merged, '$.columns[0].value'), json_extract(merged, '$.columns[1].cell.value'), why GLOB 'another row had the number first: inserted again as *'
+  FROM counter_tracked('other') WHERE state = 'replaced';
+--= replaced|(1099511627776)|d|17|1
+SELECT count(*) FROM counter_tracked WHERE state = 'replaced';
+--= 0
+SELECT * FROM pragma_foreign_key_check;
+
+-- # a-row-that-comes-back-and-that-the-table-refuses-stays-listed-and-is-tried-again
+CREATE TABLE o(id INTEGER PRIMARY KEY AUTOINCREMENT, code TEXT UNIQUE);
+SELECT counter_replicate('o', 'keys=spread');
+--= 0
+VACUUM INTO 'other.db';
+ATTACH 'other.db' AS other;
+INSERT INTO o VALUES(1 << 40, 'same');
+INSERT INTO other.o VALUES(1 << 40, 'same');
+SELECT table_name, note FROM counter_push('other');
+--= o|in other: 1 row has a number that another row had first: counter_tracked lists it, and what became of it
+SELECT id, code FROM other.o;
+--= 1099511627776|same
+SELECT state, why FROM counter_tracked('other') WHERE state = 'replaced';
+--= replaced|another row had the number first: the table refuses to take it again; each merge tries
+UPDATE other.o SET code = 'changed';
+SELECT count(*) FROM counter_sync('other');
+--= 1
+SELECT code, id > (1 << 40) FROM other.o ORDER BY id;
+--= changed|0
+--= same|1
+
+-- # a-file-that-had-the-other-row-from-its-origin-lists-it-and-leaves-it-to-the-origin
+CREATE TABLE o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT);
+SELECT counter_replicate('o', 'keys=spread');
+--= 0
+VACUUM INTO 'origin.db';
+VACUUM INTO 'third.db';
+ATTACH 'origin.db' AS origin;
+ATTACH 'third.db' AS third;
+INSERT INTO o VALUES(1 << 40, 'first');
+INSERT INTO origin.o VALUES(1 << 40, 'second');
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT table_name, key, change, seq, source FROM counter_changes(0) WHERE 0;
+SELECT count(*) FROM counter_push('third') WHERE 0;
+--= 0
+DETACH third;
+SELECT note FROM counter_sync('origin');
+--= in origin: 1 row has a number that another row had first: counter_tracked lists it, and what became of it
+SELECT who FROM o ORDER BY id;
+--= first
+SELECT count(*) FROM counter_sync('origin');
+--= 1
+SELECT who FROM o ORDER BY id;
+--= first
+--= second
