@@ -14,15 +14,18 @@
 -- The lattice is made of registers that only rise, each in one row:
 --
 --     columns   generation, kind                           even, and still a counter: dropped
---     rows      life, stamp of the INSERT                  an even life: deleted
---     cells     life of the row, generation, number, id    the number of a counter is the life of its
+--     rows      birth, life, stamp of the INSERT           an even life: deleted
+--     cells     birth and life of the row,                 the number of a counter is the life of its
+--               generation, number, id
 --                                                          cell, even: deleted; number and id of a
 --                                                          regular column are its stamp
---     shards    life of the row, generation, life of the cell, clock, value
+--     shards    birth and life of the row, generation, life of the cell, clock, value
 --     floors    floor                                      as SQLite sorts the column
 --     answers                                              a set: what has come stays
 --
--- Of two the higher wins, compared from left to right, with its value.
+-- Of two the higher wins, compared from left to right, with its value. A birth stands as text that
+-- sorts the other way, because the earlier one wins; 'z', none, wins over all. Of two live rows under
+-- one key the one that was born later is listed in counter_hub.replaced; its origin inserts it again.
 -- Rows of tables that are not replicated have the life 0. What a row shows follows when it is read:
 -- its cells of its own life, counters of the generation of their column, with the shards of the same
 -- life, generation and life of the cell, unless the row is below a floor. So no order between rows can
@@ -107,12 +110,14 @@ CREATE TABLE IF NOT EXISTS counter_hub.columns(
   PRIMARY KEY (table_name, column_name));
 
 -- The rows. `key` is what counter_key() packs, `key_json` what counter_key_json() makes of it. Of a row
--- of a replicated table: its life, and the stamp of its INSERT unless it is deleted; else 0.
+-- of a replicated table: its birth (counter_hub.birth_of), its life, and the stamp of its INSERT unless
+-- it is deleted; else 0.
 -- `changed` is the number of the upload that has raised this row, one of its cells or shards.
 CREATE TABLE IF NOT EXISTS counter_hub.row_cells(
   table_name text NOT NULL,
   key bytea NOT NULL,
   key_json jsonb,
+  birth text COLLATE "C" NOT NULL,
   life bigint NOT NULL,
   number bigint,
   id uuid,
@@ -128,6 +133,7 @@ CREATE TABLE IF NOT EXISTS counter_hub.cells(
   key bytea NOT NULL,
   column_name text NOT NULL,
   kind text NOT NULL,
+  birth text COLLATE "C" NOT NULL,
   row_life bigint NOT NULL,
   generation bigint NOT NULL,
   number bigint NOT NULL,
@@ -141,12 +147,23 @@ CREATE TABLE IF NOT EXISTS counter_hub.shards(
   key bytea NOT NULL,
   column_name text NOT NULL,
   id uuid NOT NULL,
+  birth text COLLATE "C" NOT NULL,
   row_life bigint NOT NULL,
   generation bigint NOT NULL,
   life bigint NOT NULL,
   clock bigint NOT NULL,
   value bigint NOT NULL,
   PRIMARY KEY (table_name, key, column_name, id));
+
+-- The live rows whose number another row had first, each as the change that it was.
+CREATE TABLE IF NOT EXISTS counter_hub.replaced(
+  table_name text NOT NULL,
+  key bytea NOT NULL,
+  key_json jsonb,
+  birth text COLLATE "C" NOT NULL,
+  change text NOT NULL,
+  changed bigint NOT NULL,
+  PRIMARY KEY (table_name, key, birth));
 
 -- The floors of a key column, counted from 0: rows below are gone for good. There is one, the
 -- highest, unless the hub cannot compare them, since it does not know the column's collation: then
@@ -199,6 +216,9 @@ CREATE TABLE IF NOT EXISTS counter_hub.parts(
   key_json jsonb,
   tells text NOT NULL,
   replicated boolean NOT NULL,
+  birth text COLLATE "C" NOT NULL,
+  birth_number bigint,
+  birth_id uuid,
   row_life bigint NOT NULL,
   row_number bigint,
   row_id uuid,
@@ -220,8 +240,10 @@ CREATE TABLE IF NOT EXISTS counter_hub.parts(
   CONSTRAINT "a row has a life, and if that is odd a stamp"
     CHECK (CASE WHEN replicated THEN row_life BETWEEN 1 AND 2147483647 ELSE row_life = 0 END
            AND num_nonnulls(row_number, row_id) = row_life % 2 * 2),
+  CONSTRAINT "a birth is a stamp of a row"
+    CHECK (num_nonnulls(birth_number, birth_id) IN (0, CASE WHEN replicated THEN 2 ELSE 0 END)),
   CONSTRAINT "no stamp lies beyond the year 2200"
-    CHECK (row_number BETWEEN 0 AND 29859523934027776 AND (kind = 'counter' OR number BETWEEN 0 AND 29859523934027776)),
+    CHECK (row_number BETWEEN 0 AND 29859523934027776 AND birth_number BETWEEN 0 AND 29859523934027776 AND (kind = 'counter' OR number BETWEEN 0 AND 29859523934027776)),
   CONSTRAINT "a column that came or went has a generation"
     CHECK (tells <> 'column' OR (column_name <> '' AND generation BETWEEN 1 AND 4294967295
                                  AND (kind = 'counter' OR generation % 2 = 0)) IS TRUE),
@@ -238,6 +260,20 @@ CREATE TABLE IF NOT EXISTS counter_hub.parts(
   CONSTRAINT "an answer is about two openings"
     CHECK (tells <> 'answer' OR (answer ~ '^b10[12]([0-9a-f]{12}8[0-9a-f]{19}){2}$'
                                  AND substr(answer, 5, 32) < substr(answer, 37)) IS TRUE));
+
+-- ---- births -------------------------------------------------------------------------------------
+
+-- A birth as text: the later it is, the sooner it sorts. And what it was, for a change: NULL if none.
+CREATE OR REPLACE FUNCTION counter_hub.birth_of(number bigint, id uuid) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT coalesce(translate(lpad(to_hex(number), 16, '0') || replace(id::text, '-', ''), '0123456789abcdef', 'fedcba9876543210'),
+                  'z')
+$$;
+
+CREATE OR REPLACE FUNCTION counter_hub.stamp_of(birth text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN birth <> 'z' THEN (
+    SELECT format('{"number":%s,"id":"%s"}', ('x' || left(digits, 16))::bit(64)::bigint, substr(digits, 17)::uuid)
+      FROM translate(birth, '0123456789abcdef', 'fedcba9876543210') AS digits) END
+$$;
 
 -- ---- floors -------------------------------------------------------------------------------------
 
@@ -275,7 +311,7 @@ $$;
 -- The rows that are not below a floor, deleted ones too. merge() lets no others in; where rows and
 -- floors have come apart from it, another is stored, but seen by nobody.
 CREATE OR REPLACE VIEW counter_hub.held_rows AS
-SELECT r.table_name, r.key, r.key_json, r.life, r.number, r.id, r.changed
+SELECT r.table_name, r.key, r.key_json, r.birth, r.life, r.number, r.id, r.changed
   FROM counter_hub.row_cells r
  WHERE NOT EXISTS (
    SELECT FROM counter_hub.floors f
@@ -284,9 +320,9 @@ SELECT r.table_name, r.key, r.key_json, r.life, r.number, r.id, r.changed
 
 -- Their cells, deleted ones too, of their life and the generation of the counter; the same holds.
 CREATE OR REPLACE VIEW counter_hub.held_cells AS
-SELECT r.table_name, r.key, r.key_json, c.column_name, c.kind, c.row_life, c.generation, c.number, c.id, c.value
+SELECT r.table_name, r.key, r.key_json, c.column_name, c.kind, c.birth, c.row_life, c.generation, c.number, c.id, c.value
   FROM counter_hub.held_rows r
-  JOIN counter_hub.cells c ON (c.table_name, c.key, c.row_life) = (r.table_name, r.key, r.life)
+  JOIN counter_hub.cells c ON (c.table_name, c.key, c.birth, c.row_life) = (r.table_name, r.key, r.birth, r.life)
  WHERE c.kind = 'regular' OR EXISTS (
    SELECT FROM counter_hub.columns n
     WHERE (n.table_name, n.column_name, n.generation) = (c.table_name, c.column_name, c.generation));
@@ -322,11 +358,14 @@ DECLARE
   zero text := gen_random_uuid();
   failed text;
 BEGIN
-  INSERT INTO counter_hub.parts(table_name, key_columns, key, key_json, tells, replicated, row_life, row_number, row_id,
-                                column_name, kind, generation, number, id, clock, amount, value, answer, known)
+  INSERT INTO counter_hub.parts(table_name, key_columns, key, key_json, tells, replicated, birth, birth_number, birth_id,
+                                row_life, row_number, row_id, column_name, kind, generation, number, id, clock, amount, value,
+                                answer, known)
   SELECT i.table_name, i.key_columns, i.key,
          CASE WHEN strpos(replace(i.key_json::text, '\\', ''), '\u0000') = 0 THEN i.key_json::jsonb END,
-         w.tells, w.row IS NOT NULL, coalesce((w.row ->> 'life')::bigint, 0),
+         w.tells, w.row IS NOT NULL,
+         counter_hub.birth_of((w.row #>> '{birth,number}')::bigint, (w.row #>> '{birth,id}')::uuid),
+         (w.row #>> '{birth,number}')::bigint, (w.row #>> '{birth,id}')::uuid, coalesce((w.row ->> 'life')::bigint, 0),
          (w.row #>> '{stamp,number}')::bigint, (w.row #>> '{stamp,id}')::uuid,
          coalesce(c.name, w.name), coalesce(c.kind, w.kind), coalesce(c.generation, w.generation), c.number,
          coalesce(s.shard ->> 'id', c.id)::uuid, (s.shard ->> 'clock')::bigint, (s.shard ->> 'value')::bigint,
@@ -340,7 +379,10 @@ BEGIN
      SELECT m.*,
             CASE m.tells
               WHEN 'row' THEN counter_hub.has_only(t.json::jsonb, 'tells', 'row', 'columns') AND m.columns IS NOT NULL
-                AND counter_hub.has_only(m.row, 'life', 'stamp') AND counter_hub.has_only(m.row -> 'stamp', 'number', 'id')
+                AND counter_hub.has_only(m.row, 'life', 'stamp', 'birth')
+                AND counter_hub.has_only(m.row -> 'stamp', 'number', 'id')
+                AND counter_hub.has_only(m.row -> 'birth', 'number', 'id')
+                AND (m.row ? 'birth' AND jsonb_typeof(m.row -> 'birth') <> 'object') IS NOT TRUE
               WHEN 'column' THEN counter_hub.has_only(t.json::jsonb, 'tells', 'name', 'kind', 'generation')
               ELSE counter_hub.has_only(t.json::jsonb, 'tells', 'answer') END AS known
        FROM jsonb_to_record(t.json::jsonb)
@@ -499,63 +541,75 @@ BEGIN
    WHERE (p.table_name, p.column_name) = (n.table_name, n.column_name)
      AND p.kind = 'counter' AND p.generation < n.generation AND NOT p.replicated;
 
-  INSERT INTO counter_hub.row_cells AS r(table_name, key, key_json, life, number, id, changed)
+  INSERT INTO counter_hub.replaced(table_name, key, key_json, birth, change, changed)
+  SELECT r.table_name, r.key, r.key_json, r.birth, c.change, this_upload
+    FROM counter_hub.row_cells r
+    JOIN (SELECT table_name, key, max(birth) AS birth FROM counter_hub.parts WHERE tells = 'row' GROUP BY 1, 2) AS p
+      ON (p.table_name, p.key) = (r.table_name, r.key) AND p.birth > r.birth
+   CROSS JOIN LATERAL (
+     SELECT c.change FROM counter_hub.changes(r.changed) c WHERE (c.table_name, c.key) = (r.table_name, r.key)) AS c
+   WHERE r.life % 2 = 1
+  ON CONFLICT DO NOTHING;
+
+  INSERT INTO counter_hub.row_cells AS r(table_name, key, key_json, birth, life, number, id, changed)
   SELECT DISTINCT ON (p.table_name, p.key)
-         p.table_name, p.key, p.key_json, p.row_life, p.row_number, p.row_id, this_upload
+         p.table_name, p.key, p.key_json, p.birth, p.row_life, p.row_number, p.row_id, this_upload
     FROM counter_hub.parts p
    WHERE p.tells = 'row' AND (p.replicated OR p.column_name IS NOT NULL)
-   ORDER BY p.table_name, p.key, p.row_life DESC, p.row_number DESC, p.row_id DESC
+   ORDER BY p.table_name, p.key, p.birth DESC, p.row_life DESC, p.row_number DESC, p.row_id DESC
   ON CONFLICT (table_name, key) DO UPDATE
-     SET life = excluded.life, number = excluded.number, id = excluded.id, changed = excluded.changed
-   WHERE (r.life, r.number, r.id) < (excluded.life, excluded.number, excluded.id);
+     SET birth = excluded.birth, life = excluded.life, number = excluded.number, id = excluded.id, changed = excluded.changed
+   WHERE r.birth < excluded.birth
+      OR (r.birth = excluded.birth AND (r.life, r.number, r.id) < (excluded.life, excluded.number, excluded.id));
 
   WITH risen AS (
-    INSERT INTO counter_hub.cells AS c(table_name, key, column_name, kind, row_life, generation, number, id, value)
+    INSERT INTO counter_hub.cells AS c(table_name, key, column_name, kind, birth, row_life, generation, number, id, value)
     SELECT DISTINCT ON (p.table_name, p.key, p.column_name, p.kind)
-           p.table_name, p.key, p.column_name, p.kind, p.row_life, p.generation, p.number,
+           p.table_name, p.key, p.column_name, p.kind, p.birth, p.row_life, p.generation, p.number,
            CASE WHEN p.kind = 'regular' THEN p.id END, p.value
       FROM counter_hub.parts p
-      JOIN counter_hub.row_cells r ON (r.table_name, r.key, r.life) = (p.table_name, p.key, p.row_life)
+      JOIN counter_hub.row_cells r ON (r.table_name, r.key, r.birth, r.life) = (p.table_name, p.key, p.birth, p.row_life)
       LEFT JOIN counter_hub.columns n ON (n.table_name, n.column_name) = (p.table_name, p.column_name)
      WHERE p.tells = 'row' AND p.number IS NOT NULL AND (p.kind = 'regular' OR p.generation = n.generation)
      ORDER BY p.table_name, p.key, p.column_name, p.kind, p.generation DESC, p.number DESC, p.id DESC
     ON CONFLICT (table_name, key, column_name, kind) DO UPDATE
-       SET row_life = excluded.row_life, generation = excluded.generation, number = excluded.number,
-           id = excluded.id, value = excluded.value
-     WHERE (c.row_life, c.generation, c.number, c.id)
-         < (excluded.row_life, excluded.generation, excluded.number, excluded.id)
+       SET birth = excluded.birth, row_life = excluded.row_life, generation = excluded.generation,
+           number = excluded.number, id = excluded.id, value = excluded.value
+     WHERE (c.birth, c.row_life, c.generation, c.number, c.id)
+         < (excluded.birth, excluded.row_life, excluded.generation, excluded.number, excluded.id)
     RETURNING c.table_name, c.key)
   UPDATE counter_hub.row_cells r SET changed = this_upload
     FROM risen WHERE (r.table_name, r.key) = (risen.table_name, risen.key) AND r.changed < this_upload;
 
   WITH risen AS (
-    INSERT INTO counter_hub.shards AS s(table_name, key, column_name, id, row_life, generation, life, clock, value)
+    INSERT INTO counter_hub.shards AS s(table_name, key, column_name, id, birth, row_life, generation, life, clock, value)
     SELECT DISTINCT ON (p.table_name, p.key, p.column_name, p.id)
-           p.table_name, p.key, p.column_name, p.id, p.row_life, p.generation, p.number, p.clock, p.amount
+           p.table_name, p.key, p.column_name, p.id, p.birth, p.row_life, p.generation, p.number, p.clock, p.amount
       FROM counter_hub.parts p
       JOIN counter_hub.cells c
-        ON (c.table_name, c.key, c.column_name, c.kind, c.row_life, c.generation, c.number)
-         = (p.table_name, p.key, p.column_name, p.kind, p.row_life, p.generation, p.number)
+        ON (c.table_name, c.key, c.column_name, c.kind, c.birth, c.row_life, c.generation, c.number)
+         = (p.table_name, p.key, p.column_name, p.kind, p.birth, p.row_life, p.generation, p.number)
      WHERE p.clock IS NOT NULL
      ORDER BY p.table_name, p.key, p.column_name, p.id, p.clock DESC, p.amount DESC
     ON CONFLICT (table_name, key, column_name, id) DO UPDATE
-       SET row_life = excluded.row_life, generation = excluded.generation, life = excluded.life,
-           clock = excluded.clock, value = excluded.value
-     WHERE (s.row_life, s.generation, s.life, s.clock, s.value)
-         < (excluded.row_life, excluded.generation, excluded.life, excluded.clock, excluded.value)
+       SET birth = excluded.birth, row_life = excluded.row_life, generation = excluded.generation,
+           life = excluded.life, clock = excluded.clock, value = excluded.value
+     WHERE (s.birth, s.row_life, s.generation, s.life, s.clock, s.value)
+         < (excluded.birth, excluded.row_life, excluded.generation, excluded.life, excluded.clock, excluded.value)
     RETURNING s.table_name, s.key)
   UPDATE counter_hub.row_cells r SET changed = this_upload
     FROM risen WHERE (r.table_name, r.key) = (risen.table_name, risen.key) AND r.changed < this_upload;
 
   -- What is of lives that are over.
   DELETE FROM counter_hub.cells c USING counter_hub.row_cells r
-   WHERE r.changed = this_upload AND (c.table_name, c.key) = (r.table_name, r.key) AND c.row_life < r.life;
+   WHERE r.changed = this_upload AND (c.table_name, c.key) = (r.table_name, r.key)
+     AND (c.birth, c.row_life) < (r.birth, r.life);
   DELETE FROM counter_hub.shards s USING counter_hub.row_cells r
    WHERE r.changed = this_upload AND (s.table_name, s.key) = (r.table_name, r.key)
      AND NOT EXISTS (
        SELECT FROM counter_hub.cells c
-        WHERE (c.table_name, c.key, c.column_name, c.kind, c.row_life, c.generation, c.number)
-            = (s.table_name, s.key, s.column_name, 'counter', s.row_life, s.generation, s.life));
+        WHERE (c.table_name, c.key, c.column_name, c.kind, c.birth, c.row_life, c.generation, c.number)
+            = (s.table_name, s.key, s.column_name, 'counter', s.birth, s.row_life, s.generation, s.life));
 END
 $$;
 
@@ -600,6 +654,7 @@ CREATE OR REPLACE FUNCTION counter_hub.forget(of_table text) RETURNS void LANGUA
   DELETE FROM counter_hub.shards WHERE table_name = of_table;
   DELETE FROM counter_hub.cells WHERE table_name = of_table;
   DELETE FROM counter_hub.row_cells WHERE table_name = of_table;
+  DELETE FROM counter_hub.replaced WHERE table_name = of_table;
   DELETE FROM counter_hub.floors WHERE table_name = of_table;
   DELETE FROM counter_hub.answers WHERE table_name = of_table;
   DELETE FROM counter_hub.columns WHERE table_name = of_table;
@@ -652,9 +707,10 @@ RETURNS TABLE(table_name text, key_columns text, key bytea, change text, changed
   UNION ALL
   SELECT table_name, t.key_columns, r.key,
          format('{"tells":"row"%s,"columns":[%s]}',
-                ',"row":' || CASE WHEN r.life % 2 = 1
-                                    THEN format('{"life":%s,"stamp":{"number":%s,"id":"%s"}}', r.life, r.number, r.id)
-                                  WHEN r.life > 0 THEN format('{"life":%s}', r.life) END,
+                ',"row":{' || CASE WHEN r.life % 2 = 1
+                                     THEN format('"life":%s,"stamp":{"number":%s,"id":"%s"}', r.life, r.number, r.id)
+                                   WHEN r.life > 0 THEN format('"life":%s', r.life) END
+                           || coalesce(',"birth":' || counter_hub.stamp_of(r.birth), '') || '}',
                 told.columns), r.changed
     FROM counter_hub.held_rows r JOIN counter_hub.tables t USING (table_name), LATERAL (
       SELECT string_agg(format('{"name":%s,"kind":"%s","generation":%s,%s}', to_json(c.column_name), c.kind, c.generation,
@@ -663,8 +719,9 @@ RETURNS TABLE(table_name text, key_columns text, key bytea, change text, changed
                     ELSE format('"cell":{"life":%s,"shards":[%s]}', c.number, (
                       SELECT string_agg(format('{"id":"%s","clock":%s,"value":%s}', s.id, s.clock, s.value), ',')
                         FROM counter_hub.shards s
-                       WHERE (s.table_name, s.key, s.column_name, s.row_life, s.generation, s.life)
-                           = (c.table_name, c.key, c.column_name, c.row_life, c.generation, c.number))) END), ',') AS columns
+                       WHERE (s.table_name, s.key, s.column_name, s.birth, s.row_life, s.generation, s.life)
+                           = (c.table_name, c.key, c.column_name, c.birth, c.row_life, c.generation, c.number))) END), ',')
+             AS columns
         FROM counter_hub.held_cells c
        WHERE (c.table_name, c.key) = (r.table_name, r.key)) AS told
    WHERE r.changed >= since AND counter_hub.may_be_in(r.key_json, scope) AND (r.life > 0 OR told.columns IS NOT NULL)
@@ -676,8 +733,8 @@ $$;
 CREATE OR REPLACE VIEW counter_hub.sums AS
 SELECT c.table_name, c.key, c.key_json, c.column_name, sum(s.value) AS value
   FROM counter_hub.held_cells c LEFT JOIN counter_hub.shards s
-    ON (s.table_name, s.key, s.column_name, s.row_life, s.generation, s.life)
-     = (c.table_name, c.key, c.column_name, c.row_life, c.generation, c.number)
+    ON (s.table_name, s.key, s.column_name, s.birth, s.row_life, s.generation, s.life)
+     = (c.table_name, c.key, c.column_name, c.birth, c.row_life, c.generation, c.number)
  WHERE c.kind = 'counter' AND c.number % 2 = 1
  GROUP BY c.table_name, c.key, c.key_json, c.column_name;
 

@@ -1,8 +1,10 @@
 """test_rows.py - rows of replicated tables go through the hub, and a file that downloads has what it would have had it
 pulled from all that have uploaded: the same rows, stamps and counters, byte for byte."""
 
+import contextlib
 import json
 import math
+import shutil
 import struct
 
 import pytest
@@ -395,3 +397,36 @@ def test_two_files_that_had_a_row_agree_on_it_when_the_openings_are_answered_and
     assert feed(dbs[0]) == feed(dbs[1])
     assert hub.ask("SELECT columns ->> 'name' AS name, counters -> 'stock' AS stock FROM counter_hub.rows") == [
         (shown[0][0][1], both)]
+
+
+@pytest.mark.parametrize("round", range(max(1, EXAMPLES // 50)))
+def test_of_two_rows_under_one_number_the_first_stays_and_the_other_is_listed_and_comes_back(hub, tmp_path, chance, round):  # noqa: F811
+    paths = [tmp_path / f"{n}.db" for n in range(3)]
+    with contextlib.closing(connect(paths[0])) as db:
+        db.execute("CREATE TABLE o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT, n INTEGER NOT NULL DEFAULT 0)")
+        db.execute("SELECT counter_replicate('o', 'n', 'keys=spread')")
+    for path in paths[1:]:
+        shutil.copyfile(paths[0], path)
+    dbs, who = [connect(path) for path in paths], 0
+    for _ in range(14):
+        n = chance.randrange(3)
+        for _ in range(chance.randint(0, 3)):
+            who += 1
+            dbs[n].execute("INSERT OR IGNORE INTO o(id, who, n) VALUES (?, ?, ?)",
+                           [chance.choice([None, 2**40, 2**40 + 1]), f"w{who}", chance.randrange(9)])
+        dbs[n].execute("UPDATE o SET n = n + 1")
+        hub.go(chance.choice(["up", "down"]), paths[n])
+        if chance.random() < .2:
+            hub.forget_marks()
+    made = {name for db in dbs for (name,) in db.execute("SELECT who FROM o")}
+    for _ in range(4):
+        for way in "up", "down":
+            for path in paths:
+                hub.go(way, path)
+    shown = [db.execute("SELECT * FROM o ORDER BY id").fetchall() for db in dbs]
+    assert shown[0] == shown[1] == shown[2], f"COUNTER_SEED={SEED}"
+    names = [name for _, name, _ in shown[0]]
+    assert sorted(names) == sorted(made), f"a row is lost or doubled: COUNTER_SEED={SEED}"
+    assert hub_feed(hub, dbs[0]) == feed(dbs[0]), f"COUNTER_SEED={SEED}"
+    listed = {change for (change,) in hub.ask("SELECT change FROM counter_hub.replaced")}
+    assert all("birth" in change and '"who"' in change for change in listed)
