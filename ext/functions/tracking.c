@@ -1019,9 +1019,29 @@ static void fn_untrack(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     run_tracking(ctx, COUNTER_UNTRACK, argc, argv, tracking_untrack);
 }
 
+/* =================================================================================================
+ * merging - counter_merging(): whether a merge is writing a row of a tracked table.
+ *
+ *     CREATE TRIGGER audit AFTER UPDATE ON products WHEN NOT counter_merging() BEGIN ...
+ *
+ * Triggers of the application ask it. 1 while a row is written that was merged, in cascades and
+ * triggers, too: by a pull, a push, a sync, the end of lines, a change of a feed; when a row that
+ * was listed is tried again; when counter_track or counter_replicate shows counts of other files,
+ * or brings back rows that were missing. 0 in all statements of the application, and while a
+ * command of the counter table writes: other files merge what it does. It tells of the connection:
+ * SQLite says to no function in which file its trigger stands. */
+
+static void fn_merging(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    (void)argc, (void)argv;
+    const ctr_conn *conn = sqlite3_user_data(ctx);
+    sqlite3_result_int(ctx, conn->merging > 0);
+}
+
 int ctr_track_register(sqlite3 *db, ctr_conn *conn)
 {
     static const ctr_function FUNCTIONS[] = {
+        {"counter_merging", 0, 0, CTR_STATE, fn_merging},
         {COUNTER_TRACK, -1, -1, CTR_ADMIN, fn_track},
         {COUNTER_REPLICATE, -1, -1, CTR_ADMIN, fn_replicate},
         {COUNTER_UNTRACK, -1, -1, CTR_ADMIN, fn_untrack},

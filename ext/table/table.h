@@ -582,8 +582,8 @@ typedef struct ctr_walk {
 
 /* An UPDATE that merges into rows of a stored table while SQLite writes them.
  *
- *     UPDATE t_cells SET n = coalesce(counter_merging(?2, 0), n)
- *      WHERE k = ?1 AND counter_merging(?2, _rowid_, k, n)
+ *     UPDATE t_cells SET n = coalesce(counter_joining(?2, 0), n)
+ *      WHERE k = ?1 AND counter_joining(?2, _rowid_, k, n)
  *
  * Finding a row by one statement and writing it by another costs two searches and two statements.
  * Here the condition merges: it takes the row, calls `merge` to stage its new cells,
@@ -1558,7 +1558,7 @@ void ctr_stream_walk_open_asked(ctr_walk *walk, ctr_row *row, const ctr_asked *a
 bool ctr_stream_walk_next(ctr_walk *walk);
 void ctr_stream_walk_close(ctr_walk *walk);
 
-/* Registers the function counter_merging. */
+/* Registers the function counter_joining. */
 int ctr_update_register(sqlite3 *db, ctr_conn *conn);
 
 /* Returns false, without an error, if the function cannot be used. The caller closes the update,

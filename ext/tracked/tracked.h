@@ -191,6 +191,7 @@ typedef struct ctr_writing {
     bool strict;   /* overrides constraints that say REPLACE or ROLLBACK */
     bool together; /* with rows that refer to it: the caller undoes it if a foreign key is broken */
     bool unsaved;  /* no savepoint can undo the statement: see is_being_shown */
+    bool commanded; /* by a command in this file: what is written was not merged */
 } ctr_writing;
 
 /* Rows of a tracked table that do not show what was merged, in <counters>_state.

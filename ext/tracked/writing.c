@@ -400,7 +400,9 @@ static answer_of_table run_shown(ctr_writing *writing, sqlite3_stmt *statement,
     writing->want = want;
     writing->reported = writing->aside = writing->ended = writing->left = false;
     writing->file->writing = writing;
+    conn->merging += !writing->commanded;
     answer_of_table answer = step_shown(writing, statement);
+    conn->merging -= !writing->commanded;
     writing->file->writing = outer;
     sqlite3_set_last_insert_rowid(db, inserted);
     return answer;
