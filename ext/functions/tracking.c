@@ -12,9 +12,6 @@ typedef struct tracking_call {
     ctr_conn *conn;
     char *schema, *table; /* owned; the table as it is spelled in the schema */
     char *counters;       /* owned: its counter table, if there is one */
-    bool taken_up;        /* its stored tables existed without it */
-    bool mended;          /* the index of the cells was missing, */
-    int64_t relinked;     /* or places of so many rows were not right: table/home.c */
     ctr_file *file;       /* borrowed */
     ctr_shape shape;      /* of the counter table, present or future */
     ctr_tracked tracked;
@@ -121,7 +118,7 @@ static int64_t count_rows(tracking_call *call)
     run.slots.keys = ctr_shape_key_list(call->conn, &call->shape);
     run.slots.constraint = ctr_list_key_match(&call->tracked);
     ctr_tab *tab = ctr_tab_of(file, call->counters, &call->shape);
-    if (tab) call->relinked = ctr_home_relink(tab);
+    if (tab) ctr_home_relink(tab);
     count_missing(call, &run);
     run.slots.value = ctr_apart_count(file, call->counters) > 0 ? " or apart" : "";
     ctr_run_do(&run, CTR_SQL_TRACK_COUNT_ROWS, NULL);
@@ -463,7 +460,6 @@ static void take_up_counters(tracking_call *call)
             ctr_schema_objects_find(objects, entry->name))
             continue;
         call->counters = sqlite3_mprintf("%s", entry->name);
-        call->taken_up = true;
         ctr_stored_read(&call->shape, call->conn, call->schema, entry->name);
         create_counter_table(call, entry->birth);
     }
@@ -578,14 +574,42 @@ static bool are_triggers_whole(const tracking_call *call)
     return is_whole;
 }
 
-static void refuse_nothing_to_do(const tracking_call *call)
+/* Returns whether each named column is a counter and, for counter_replicate, no column of the table
+ * is missing among those that travel. */
+static bool are_columns_there(const tracking_call *call)
 {
-    if (call->n > 0)
-        ctr_problem_set(call->conn, SQLITE_ERROR, "%s: column %s is tracked already", call->table,
-                        call->names[0]);
-    else
-        ctr_problem_set(call->conn, SQLITE_ERROR,
-                        "%s is tracked already, and there is nothing to count", call->table);
+    const ctr_tracked *tracked = &call->tracked;
+    for (int i = 0; i < call->n; i++)
+        if (ctr_tracked_counter(tracked, call->names[i]) < 0) return false;
+    if (!call->replicates) return true;
+    for (size_t i = 0; i < tracked->ordinary.n; i++) {
+        const ctr_described *column = &tracked->ordinary.columns[i];
+        if (is_regular(call, column) && !ctr_tracked_regular_named(tracked, column->name))
+            return false;
+    }
+    return call->shape.replicated;
+}
+
+static bool is_any_lost(const ctr_tracked *tracked)
+{
+    for (int i = 0; i < tracked->shape->n_columns + tracked->n_regular; i++)
+        if (tracked->columns[i].lost) return true;
+    return false;
+}
+
+/* Returns whether the table is already as the call asks, as at each start of an application that
+ * sets up its tables. It only reads: another connection may be writing, and this one need not be
+ * able to. The triggers are whole, so no row has changed unseen, but where triggers were switched
+ * off: counter_track without a column compares all rows. */
+static bool is_so(tracking_call *call)
+{
+    bool compares = call->n == 0 && !call->replicates;
+    if (!call->counters || compares || call->values || call->missing != MISSING_REFUSED)
+        return false;
+    tracking_open_counters(call);
+    return are_triggers_whole(call) && are_columns_there(call) && !is_any_lost(&call->tracked) &&
+           !ctr_stored_lacks_index(call->file, call->counters) &&
+           ctr_tracked_is_noted(call->file, call->counters, &call->shape);
 }
 
 /* Marks the columns that this call has given to counters that existed before. */
@@ -616,7 +640,7 @@ static bool set_spread(tracking_call *call)
 /* Adds columns to a tracked table, or repairs its triggers and counters. */
 static int64_t go_on_tracking(tracking_call *call, ctr_shape *before)
 {
-    call->mended = ctr_stored_mend_index(call->file, call->counters);
+    ctr_stored_mend_index(call->file, call->counters);
     tracking_open_counters(call);
     ctr_shape_copy(call->conn, before, &call->shape);
     bool whole = are_triggers_whole(call);
@@ -641,15 +665,11 @@ static int64_t go_on_tracking(tracking_call *call, ctr_shape *before)
     if (call->values == CTR_VALUES_NEWEST && !whole) call->values = CTR_VALUES_WRITTEN;
     call->stamps = call->replicates && (added || !was_replicated || call->values);
     call->adds = call->adds && was_replicated;
-    bool renamed = ctr_tracked_note(call->file, call->counters, &call->shape);
+    ctr_tracked_note(call->file, call->counters, &call->shape);
     if (ctr_rc(call->conn) == SQLITE_OK) mark_adopted(call, before);
     int64_t counted = counting_opening(call, false);
-    bool begins = call->shape.replicated && !was_replicated;
-    if (set_spread(call) || !whole || added || begins || renamed || call->taken_up ||
-        call->values || counted > 0 || call->mended || call->relinked > 0)
-        return counted;
-    refuse_nothing_to_do(call);
-    return 0;
+    set_spread(call);
+    return counted;
 }
 
 /* Refuses to track `table` while some tracked table is missing. `table` may be that table, renamed
@@ -705,6 +725,7 @@ static void begin_tracking(tracking_call *call)
  * counted. */
 static int64_t tracking_track(tracking_call *call)
 {
+    if (is_so(call) || ctr_rc(call->conn) != SQLITE_OK) return 0;
     if (!call->counters) take_up_counters(call);
     if (call->counters) {
         ctr_shape before = {0};
@@ -820,10 +841,11 @@ static int64_t tracking_untrack(tracking_call *call)
  * that can be written (the part replicating). A tracked table becomes a replicated one by it.
  *
  * `table` is a table of temp, main or an attached database, searched in this order, or
- * 'schema.table'. The present values are counted under an opening (table/table.h). If triggers are
- * missing or have not run, another call of counter_track counts the differences between the rows
- * and their counters, and creates the triggers again, as does counter_untrack of a column. After a
- * rename it notes the names, so that a table that is rebuilt later is recognized.
+ * 'schema.table'. The present values are counted under an opening (table/table.h). A call that asks
+ * for what is already so only looks, and returns 0. If triggers are missing, another call counts
+ * the differences between the rows and their counters, and creates the triggers again, as does
+ * counter_untrack of a column; if they have not run, counter_track without a column does. After a
+ * rename a call notes the names, so that a table that is rebuilt later is recognized.
  *
  * An argument of the first two with an '=' is an option, not a column:
  *

@@ -432,8 +432,10 @@ static inline bool ctr_tracked_has_homes(const ctr_tracked *tracked)
 void ctr_tracked_find_home(ctr_tab *tab, ctr_home *home);
 void ctr_tracked_release(ctr_tracked *tracked); /* NULL is harmless */
 
-/* Notes the names in the triggers, if the notes differ. Returns whether it wrote. */
+/* Notes the names in the triggers, if the notes differ. Returns whether it wrote. The second
+ * function returns whether they are noted. */
 bool ctr_tracked_note(ctr_file *file, const char *counters, const ctr_shape *shape);
+bool ctr_tracked_is_noted(ctr_file *file, const char *counters, const ctr_shape *shape);
 
 /* Gives a counter the column of its own name. */
 void ctr_tracked_adopt(ctr_tracked *tracked, int counter, const char *column);
