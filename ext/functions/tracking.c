@@ -28,6 +28,8 @@ typedef struct tracking_call {
     bool replicates;           /* it is counter_replicate */
     bool stamps;               /* it has something to stamp: rows, or columns that are new to it */
     bool adds;                 /* it makes columns of a replicated table regular ones */
+    int first_new;             /* the least number of those */
+    bool walks;                /* something else has changed that any row may show */
     ctr_opening opening;
 } tracking_call;
 
@@ -100,7 +102,27 @@ static void show_listed(tracking_call *call)
     ctr_catalog_close_entry(&entry);
 }
 
-/* Each new row of the counters may go to some page of an index, so SQLite needs a larger cache. */
+/* Returns "price" IS NOT 0 OR ..., for the new columns. A row that shows the DEFAULT in all of them
+ * needs no stamp: tracked/reconcile.c. */
+static const char *unlike_defaults(tracking_call *call)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; i < call->tracked.n_regular; i++) {
+        const ctr_tracked_column *column = ctr_tracked_regular(&call->tracked, i);
+        const ctr_described *described =
+            column->number >= call->first_new && column->name
+                ? ctr_ordinary_column(&call->tracked.ordinary, column->name)
+                : NULL;
+        if (!described) continue;
+        const char *unlike = ctr_constraints_unlike_default(call->conn, described);
+        sqlite3_str_appendf(out, "%s%s", ctr_text_separator(out, " OR "), unlike);
+    }
+    return ctr_text_built(call->conn, out);
+}
+
+/* Compares all rows and, if the triggers were whole and columns were added, those that show
+ * something in these. Each new row of the counters may go to some page of an index, so SQLite needs
+ * a larger cache. */
 static int64_t count_rows(tracking_call *call)
 {
     if (ctr_rc(call->conn) != SQLITE_OK) return 0;
@@ -117,11 +139,16 @@ static int64_t count_rows(tracking_call *call)
     run.slots.values = ctr_text_built(call->conn, theirs);
     run.slots.keys = ctr_shape_key_list(call->conn, &call->shape);
     run.slots.constraint = ctr_list_key_match(&call->tracked);
-    ctr_tab *tab = ctr_tab_of(file, call->counters, &call->shape);
-    if (tab) ctr_home_relink(tab);
-    count_missing(call, &run);
+    bool looks = call->adds && !call->walks;
+    if (looks) {
+        run.slots.constraint = unlike_defaults(call);
+    } else {
+        ctr_tab *tab = ctr_tab_of(file, call->counters, &call->shape);
+        if (tab) ctr_home_relink(tab);
+        count_missing(call, &run);
+    }
     run.slots.value = ctr_apart_count(file, call->counters) > 0 ? " or apart" : "";
-    ctr_run_do(&run, CTR_SQL_TRACK_COUNT_ROWS, NULL);
+    ctr_run_do(&run, looks ? CTR_SQL_TRACK_COUNT_UNLIKE : CTR_SQL_TRACK_COUNT_ROWS, NULL);
     ctr_session_lower_cache(file);
     return stats->tracked - before;
 }
@@ -361,6 +388,7 @@ static void add_regular(tracking_call *call, ctr_tab *tab, const char *name)
     int64_t generation = ctr_shape_generation(&call->shape, name, &spelling);
     if (ctr_rc(tab->conn) != SQLITE_OK) return;
     if (generation > 0) note_ended(call, number, name);
+    if (generation > 0) call->walks = true;
     ctr_regular_note(tab, number, name, name, generation);
 }
 
@@ -390,6 +418,9 @@ static bool replicating_add(tracking_call *call)
     if (ctr_rc(call->conn) != SQLITE_OK) return false;
     ctr_tab *tab = ctr_tab_of(call->file, call->counters, &call->shape);
     bool changed = end_regular(call, tab);
+    const ctr_registry *registry = tab ? ctr_regular_of(tab) : NULL;
+    call->walks = changed;
+    call->first_new = registry ? registry->n : 0;
     for (size_t i = 0; tab && i < call->tracked.ordinary.n && ctr_rc(call->conn) == SQLITE_OK;
          i++) {
         const ctr_described *column = &call->tracked.ordinary.columns[i];
@@ -648,7 +679,7 @@ static int64_t go_on_tracking(tracking_call *call, ctr_shape *before)
     bool was_replicated = call->shape.replicated;
     replicating_note_births(call);
     bool added = call->replicates && ctr_rc(call->conn) == SQLITE_OK && replicating_add(call);
-    added = add_columns(call, whole) || added;
+    if (add_columns(call, whole)) added = call->walks = true;
     bool any = call->shape.replicated;
     for (int i = 0; i < call->shape.n_counters && !any && ctr_rc(call->conn) == SQLITE_OK; i++)
         any = ctr_tracked_column_of(&call->tracked, i) != NULL;
@@ -665,6 +696,7 @@ static int64_t go_on_tracking(tracking_call *call, ctr_shape *before)
     if (call->values == CTR_VALUES_NEWEST && !whole) call->values = CTR_VALUES_WRITTEN;
     call->stamps = call->replicates && (added || !was_replicated || call->values);
     call->adds = call->adds && was_replicated;
+    call->walks = call->walks || !whole || call->missing != MISSING_REFUSED;
     ctr_tracked_note(call->file, call->counters, &call->shape);
     if (ctr_rc(call->conn) == SQLITE_OK) mark_adopted(call, before);
     int64_t counted = counting_opening(call, false);

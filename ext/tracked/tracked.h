@@ -555,6 +555,10 @@ bool ctr_constraints_numbers_keys(const ctr_ordinary *ordinary);
  * in the other file, and no code of the application may decide which rows are one there. */
 void ctr_constraints_refuse_collations(ctr_conn *conn, const ctr_shape *shape, const char *table);
 
+/* Returns "price" IS NOT 0: that the column of a row shows something else than its DEFAULT. The
+ * text is lent as those of ctr_text_print. */
+const char *ctr_constraints_unlike_default(ctr_conn *conn, const ctr_described *column);
+
 /* ==== foreign.c =============================================================================== */
 
 /* Returns the foreign keys that tables of the file declare, lent until the schema changes; NULL on

@@ -695,9 +695,7 @@ bool ctr_writing_is_unlike_default(ctr_writing *writing, sqlite3_value **keys, c
     if (!writing->tracked->lists.schema) make_lists(writing);
     ctr_run run = ctr_run_on(writing->tracked->conn, writing->tracked->schema, NULL);
     run.slots = writing->tracked->lists;
-    char *value = ctr_constraints_default(run.conn, described);
-    run.slots.columns = ctr_text_print(run.conn, "\"%w\" IS NOT %s", column, value ? value : "");
-    sqlite3_free(value);
+    run.slots.columns = ctr_constraints_unlike_default(run.conn, described);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_LOOK);
     writing->keys = keys;
     if (row) bind_row(writing, row, NULL, NULL);
