@@ -628,6 +628,27 @@ static bool is_any_lost(const ctr_tracked *tracked)
     return false;
 }
 
+/* Returns whether the numbers of the table are given out as the call asks. */
+static bool is_spread_so(const tracking_call *call, const ctr_spread *spread)
+{
+    bool same = spread->is && (call->spread == CTR_SPREAD_BITS) == (spread->most < INT64_MAX);
+    return call->spread == 0 || same;
+}
+
+/* Spreads the keys, if the call asks for it and they are not. Rows that were found may have numbers
+ * of other files. */
+static void set_spread(tracking_call *call)
+{
+    ctr_spread spread;
+    ctr_tab *tab = ctr_tab_of(call->file, call->counters, &call->shape);
+    ctr_spread_read(&spread, tab);
+    if (ctr_rc(call->conn) != SQLITE_OK) return;
+    if (spread.has_place && !spread.taken) ctr_spread_take(tab);
+    if (is_spread_so(call, &spread)) return;
+    ctr_spread_refuse(call->conn, call->schema, call->table, &call->shape);
+    ctr_spread_set(&call->tracked, tab, call->spread);
+}
+
 /* Returns whether the table is already as the call asks, as at each start of an application that
  * sets up its tables. It only reads: another connection may be writing, and this one need not be
  * able to. The triggers are whole, so no row has changed unseen, but where triggers were switched
@@ -637,9 +658,11 @@ static bool is_so(tracking_call *call)
     bool compares = call->n == 0 && !call->replicates;
     if (!call->counters || compares || call->values || call->missing != MISSING_REFUSED)
         return false;
+    ctr_spread spread;
     tracking_open_counters(call);
-    return are_triggers_whole(call) && are_columns_there(call) && !is_any_lost(&call->tracked) &&
-           !ctr_stored_lacks_index(call->file, call->counters) &&
+    ctr_spread_read(&spread, ctr_tab_of(call->file, call->counters, &call->shape));
+    return is_spread_so(call, &spread) && are_triggers_whole(call) && are_columns_there(call) &&
+           !is_any_lost(&call->tracked) && !ctr_stored_lacks_index(call->file, call->counters) &&
            ctr_tracked_is_noted(call->file, call->counters, &call->shape);
 }
 
@@ -650,22 +673,6 @@ static void mark_adopted(tracking_call *call, const ctr_shape *before)
         ctr_tracked_column *column = &call->tracked.columns[i];
         column->adopted = column->given && ctr_shape_counter(before, column->birth) >= 0;
     }
-}
-
-/* Spreads the keys, if the call asks for it and they are not. Returns whether it does. Rows that
- * were found may have numbers of other files. */
-static bool set_spread(tracking_call *call)
-{
-    ctr_spread spread;
-    ctr_tab *tab = ctr_tab_of(call->file, call->counters, &call->shape);
-    ctr_spread_read(&spread, tab);
-    if (ctr_rc(call->conn) != SQLITE_OK) return false;
-    if (spread.has_place && !spread.taken) ctr_spread_take(tab);
-    bool same = spread.is && (call->spread == CTR_SPREAD_BITS) == (spread.most < INT64_MAX);
-    if (call->spread == 0 || same) return false;
-    ctr_spread_refuse(call->conn, call->schema, call->table, &call->shape);
-    ctr_spread_set(&call->tracked, tab, call->spread);
-    return true;
 }
 
 /* Adds columns to a tracked table, or repairs its triggers and counters. */

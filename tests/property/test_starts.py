@@ -6,12 +6,14 @@ import pytest
 from files import connect
 
 SETUP = ["CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0, m INTEGER, name TEXT)",
-         "INSERT INTO t VALUES ('a', 1, 2, 'A'), ('b', 3, NULL, 'B')"]
+         "INSERT INTO t VALUES ('a', 1, 2, 'A'), ('b', 3, NULL, 'B')",
+         "CREATE TABLE s(id INTEGER PRIMARY KEY AUTOINCREMENT, n INTEGER)", "INSERT INTO s(n) VALUES (1), (2)"]
 AT_A_START = {  # the set-up, and what the same program or an older one asks for again
     "SELECT counter_track('t', 'n', 'm')": ["SELECT counter_track('t', 'n', 'm')", "SELECT counter_track('t', 'M')",
                                             "SELECT counter_track('t', 'n', 'keys=assigned', 'opening=same', 'values=again')"],
     "SELECT counter_replicate('t', 'n')": ["SELECT counter_replicate('t', 'n')", "SELECT counter_replicate('t')",
                                            "SELECT counter_replicate('main.T', 'N', 'opening=add')", "SELECT counter_track('t', 'n')"],
+    "SELECT counter_replicate('s', 'n', 'keys=spread')": ["SELECT counter_replicate('s', 'n', 'keys=spread')", "SELECT counter_replicate('s')"],
 }
 
 
@@ -32,7 +34,7 @@ def started(tmp_path, request):
 def test_a_start_goes_on_beside_a_writer(started):
     path, calls = started
     writer = connect(path)
-    run(writer, "BEGIN IMMEDIATE", "UPDATE t SET n = n + 1")
+    run(writer, "BEGIN IMMEDIATE", "UPDATE t SET n = n + 1", "INSERT INTO s(n) VALUES (7)")
     db = connect(path)
     for call in calls:
         assert run(db, call) == [(0,)]
@@ -96,7 +98,7 @@ REBUILD = ["PRAGMA foreign_keys = OFF", "BEGIN",
            "CREATE INDEX names ON t(name)", "PRAGMA foreign_key_check", "COMMIT", "PRAGMA foreign_keys = ON"]
 
 
-@pytest.mark.parametrize("setup", AT_A_START)
+@pytest.mark.parametrize("setup", list(AT_A_START)[:2])
 @pytest.mark.parametrize("lacks", ["", "WHERE k = 'a'", "WHERE 0"])
 @pytest.mark.parametrize("option", ["", "missing=deleted", "missing=restored"])
 def test_a_table_that_was_rebuilt_is_taken_and_no_missing_row_is_a_deletion(tmp_path, setup, lacks, option):
