@@ -141,6 +141,11 @@ DROP TABLE "{schema}"."{table}";
 -- name: TRACK_COUNT_ROWS
 INSERT INTO "{schema}"."{table}"(_event, "{columns}") SELECT 'found{value}', "{values}" FROM "{schema}"."{name}";
 
+-- The same of rows that show something else than the DEFAULT in a column.
+-- name: TRACK_COUNT_UNLIKE
+INSERT INTO "{schema}"."{table}"(_event, "{columns}") SELECT 'found{value}', "{values}" FROM "{schema}"."{name}"
+ WHERE "{constraint}";
+
 -- Rows that show a value in a column.
 -- name: TRACK_COUNT_VALUES
 SELECT count(*) FROM "{schema}"."{name}" WHERE "{value}" <> 0;

@@ -181,6 +181,7 @@ struct ctr_conn {
     bool keyed;        /* the table that is about to be tracked has an INTEGER PRIMARY KEY */
     bool linked;       /* its cells are to be at its rows: table/home.c */
     unsigned answered; /* the number of answers about openings that were recorded */
+    int merging;       /* so many statements are writing merged rows of tracked tables */
 
     /* The rows that a running counter_track has found missing: the key of the first is owned. */
     struct {
@@ -210,10 +211,12 @@ struct ctr_conn {
     ctr_stats stats; /* of the connection */
 };
 
-/* How an SQL function may be used. PURE: its result depends on its arguments alone. READS: it reads
- * the identity. ADMIN: it changes the file, so no trigger or view may call it. */
+/* How an SQL function may be used. PURE: its result depends on its arguments alone. STATE: it tells
+ * what the connection is doing, to triggers, too. READS: it reads the identity. ADMIN: it changes
+ * the file, so no trigger or view may call it. */
 enum {
     CTR_PURE = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
+    CTR_STATE = SQLITE_UTF8 | SQLITE_INNOCUOUS,
     CTR_READS = SQLITE_UTF8,
     CTR_ADMIN = SQLITE_UTF8 | SQLITE_DIRECTONLY
 };

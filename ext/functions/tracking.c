@@ -12,9 +12,6 @@ typedef struct tracking_call {
     ctr_conn *conn;
     char *schema, *table; /* owned; the table as it is spelled in the schema */
     char *counters;       /* owned: its counter table, if there is one */
-    bool taken_up;        /* its stored tables existed without it */
-    bool mended;          /* the index of the cells was missing, */
-    int64_t relinked;     /* or places of so many rows were not right: table/home.c */
     ctr_file *file;       /* borrowed */
     ctr_shape shape;      /* of the counter table, present or future */
     ctr_tracked tracked;
@@ -31,6 +28,8 @@ typedef struct tracking_call {
     bool replicates;           /* it is counter_replicate */
     bool stamps;               /* it has something to stamp: rows, or columns that are new to it */
     bool adds;                 /* it makes columns of a replicated table regular ones */
+    int first_new;             /* the least number of those */
+    bool walks;                /* something else has changed that any row may show */
     ctr_opening opening;
 } tracking_call;
 
@@ -103,7 +102,27 @@ static void show_listed(tracking_call *call)
     ctr_catalog_close_entry(&entry);
 }
 
-/* Each new row of the counters may go to some page of an index, so SQLite needs a larger cache. */
+/* Returns "price" IS NOT 0 OR ..., for the new columns. A row that shows the DEFAULT in all of them
+ * needs no stamp: tracked/reconcile.c. */
+static const char *unlike_defaults(tracking_call *call)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; i < call->tracked.n_regular; i++) {
+        const ctr_tracked_column *column = ctr_tracked_regular(&call->tracked, i);
+        const ctr_described *described =
+            column->number >= call->first_new && column->name
+                ? ctr_ordinary_column(&call->tracked.ordinary, column->name)
+                : NULL;
+        if (!described) continue;
+        const char *unlike = ctr_constraints_unlike_default(call->conn, described);
+        sqlite3_str_appendf(out, "%s%s", ctr_text_separator(out, " OR "), unlike);
+    }
+    return ctr_text_built(call->conn, out);
+}
+
+/* Compares all rows and, if the triggers were whole and columns were added, those that show
+ * something in these. Each new row of the counters may go to some page of an index, so SQLite needs
+ * a larger cache. */
 static int64_t count_rows(tracking_call *call)
 {
     if (ctr_rc(call->conn) != SQLITE_OK) return 0;
@@ -120,11 +139,16 @@ static int64_t count_rows(tracking_call *call)
     run.slots.values = ctr_text_built(call->conn, theirs);
     run.slots.keys = ctr_shape_key_list(call->conn, &call->shape);
     run.slots.constraint = ctr_list_key_match(&call->tracked);
-    ctr_tab *tab = ctr_tab_of(file, call->counters, &call->shape);
-    if (tab) call->relinked = ctr_home_relink(tab);
-    count_missing(call, &run);
+    bool looks = call->adds && !call->walks;
+    if (looks) {
+        run.slots.constraint = unlike_defaults(call);
+    } else {
+        ctr_tab *tab = ctr_tab_of(file, call->counters, &call->shape);
+        if (tab) ctr_home_relink(tab);
+        count_missing(call, &run);
+    }
     run.slots.value = ctr_apart_count(file, call->counters) > 0 ? " or apart" : "";
-    ctr_run_do(&run, CTR_SQL_TRACK_COUNT_ROWS, NULL);
+    ctr_run_do(&run, looks ? CTR_SQL_TRACK_COUNT_UNLIKE : CTR_SQL_TRACK_COUNT_ROWS, NULL);
     ctr_session_lower_cache(file);
     return stats->tracked - before;
 }
@@ -364,6 +388,7 @@ static void add_regular(tracking_call *call, ctr_tab *tab, const char *name)
     int64_t generation = ctr_shape_generation(&call->shape, name, &spelling);
     if (ctr_rc(tab->conn) != SQLITE_OK) return;
     if (generation > 0) note_ended(call, number, name);
+    if (generation > 0) call->walks = true;
     ctr_regular_note(tab, number, name, name, generation);
 }
 
@@ -393,6 +418,9 @@ static bool replicating_add(tracking_call *call)
     if (ctr_rc(call->conn) != SQLITE_OK) return false;
     ctr_tab *tab = ctr_tab_of(call->file, call->counters, &call->shape);
     bool changed = end_regular(call, tab);
+    const ctr_registry *registry = tab ? ctr_regular_of(tab) : NULL;
+    call->walks = changed;
+    call->first_new = registry ? registry->n : 0;
     for (size_t i = 0; tab && i < call->tracked.ordinary.n && ctr_rc(call->conn) == SQLITE_OK;
          i++) {
         const ctr_described *column = &call->tracked.ordinary.columns[i];
@@ -463,7 +491,6 @@ static void take_up_counters(tracking_call *call)
             ctr_schema_objects_find(objects, entry->name))
             continue;
         call->counters = sqlite3_mprintf("%s", entry->name);
-        call->taken_up = true;
         ctr_stored_read(&call->shape, call->conn, call->schema, entry->name);
         create_counter_table(call, entry->birth);
     }
@@ -578,14 +605,65 @@ static bool are_triggers_whole(const tracking_call *call)
     return is_whole;
 }
 
-static void refuse_nothing_to_do(const tracking_call *call)
+/* Returns whether each named column is a counter and, for counter_replicate, no column of the table
+ * is missing among those that travel. */
+static bool are_columns_there(const tracking_call *call)
 {
-    if (call->n > 0)
-        ctr_problem_set(call->conn, SQLITE_ERROR, "%s: column %s is tracked already", call->table,
-                        call->names[0]);
-    else
-        ctr_problem_set(call->conn, SQLITE_ERROR,
-                        "%s is tracked already, and there is nothing to count", call->table);
+    const ctr_tracked *tracked = &call->tracked;
+    for (int i = 0; i < call->n; i++)
+        if (ctr_tracked_counter(tracked, call->names[i]) < 0) return false;
+    if (!call->replicates) return true;
+    for (size_t i = 0; i < tracked->ordinary.n; i++) {
+        const ctr_described *column = &tracked->ordinary.columns[i];
+        if (is_regular(call, column) && !ctr_tracked_regular_named(tracked, column->name))
+            return false;
+    }
+    return call->shape.replicated;
+}
+
+static bool is_any_lost(const ctr_tracked *tracked)
+{
+    for (int i = 0; i < tracked->shape->n_columns + tracked->n_regular; i++)
+        if (tracked->columns[i].lost) return true;
+    return false;
+}
+
+/* Returns whether the numbers of the table are given out as the call asks. */
+static bool is_spread_so(const tracking_call *call, const ctr_spread *spread)
+{
+    bool same = spread->is && (call->spread == CTR_SPREAD_BITS) == (spread->most < INT64_MAX);
+    return call->spread == 0 || same;
+}
+
+/* Spreads the keys, if the call asks for it and they are not. Rows that were found may have numbers
+ * of other files. */
+static void set_spread(tracking_call *call)
+{
+    ctr_spread spread;
+    ctr_tab *tab = ctr_tab_of(call->file, call->counters, &call->shape);
+    ctr_spread_read(&spread, tab);
+    if (ctr_rc(call->conn) != SQLITE_OK) return;
+    if (spread.has_place && !spread.taken) ctr_spread_take(tab);
+    if (is_spread_so(call, &spread)) return;
+    ctr_spread_refuse(call->conn, call->schema, call->table, &call->shape);
+    ctr_spread_set(&call->tracked, tab, call->spread);
+}
+
+/* Returns whether the table is already as the call asks, as at each start of an application that
+ * sets up its tables. It only reads: another connection may be writing, and this one need not be
+ * able to. The triggers are whole, so no row has changed unseen, but where triggers were switched
+ * off: counter_track without a column compares all rows. */
+static bool is_so(tracking_call *call)
+{
+    bool compares = call->n == 0 && !call->replicates;
+    if (!call->counters || compares || call->values || call->missing != MISSING_REFUSED)
+        return false;
+    ctr_spread spread;
+    tracking_open_counters(call);
+    ctr_spread_read(&spread, ctr_tab_of(call->file, call->counters, &call->shape));
+    return is_spread_so(call, &spread) && are_triggers_whole(call) && are_columns_there(call) &&
+           !is_any_lost(&call->tracked) && !ctr_stored_lacks_index(call->file, call->counters) &&
+           ctr_tracked_is_noted(call->file, call->counters, &call->shape);
 }
 
 /* Marks the columns that this call has given to counters that existed before. */
@@ -597,26 +675,10 @@ static void mark_adopted(tracking_call *call, const ctr_shape *before)
     }
 }
 
-/* Spreads the keys, if the call asks for it and they are not. Returns whether it does. Rows that
- * were found may have numbers of other files. */
-static bool set_spread(tracking_call *call)
-{
-    ctr_spread spread;
-    ctr_tab *tab = ctr_tab_of(call->file, call->counters, &call->shape);
-    ctr_spread_read(&spread, tab);
-    if (ctr_rc(call->conn) != SQLITE_OK) return false;
-    if (spread.has_place && !spread.taken) ctr_spread_take(tab);
-    bool same = spread.is && (call->spread == CTR_SPREAD_BITS) == (spread.most < INT64_MAX);
-    if (call->spread == 0 || same) return false;
-    ctr_spread_refuse(call->conn, call->schema, call->table, &call->shape);
-    ctr_spread_set(&call->tracked, tab, call->spread);
-    return true;
-}
-
 /* Adds columns to a tracked table, or repairs its triggers and counters. */
 static int64_t go_on_tracking(tracking_call *call, ctr_shape *before)
 {
-    call->mended = ctr_stored_mend_index(call->file, call->counters);
+    ctr_stored_mend_index(call->file, call->counters);
     tracking_open_counters(call);
     ctr_shape_copy(call->conn, before, &call->shape);
     bool whole = are_triggers_whole(call);
@@ -624,7 +686,7 @@ static int64_t go_on_tracking(tracking_call *call, ctr_shape *before)
     bool was_replicated = call->shape.replicated;
     replicating_note_births(call);
     bool added = call->replicates && ctr_rc(call->conn) == SQLITE_OK && replicating_add(call);
-    added = add_columns(call, whole) || added;
+    if (add_columns(call, whole)) added = call->walks = true;
     bool any = call->shape.replicated;
     for (int i = 0; i < call->shape.n_counters && !any && ctr_rc(call->conn) == SQLITE_OK; i++)
         any = ctr_tracked_column_of(&call->tracked, i) != NULL;
@@ -641,15 +703,12 @@ static int64_t go_on_tracking(tracking_call *call, ctr_shape *before)
     if (call->values == CTR_VALUES_NEWEST && !whole) call->values = CTR_VALUES_WRITTEN;
     call->stamps = call->replicates && (added || !was_replicated || call->values);
     call->adds = call->adds && was_replicated;
-    bool renamed = ctr_tracked_note(call->file, call->counters, &call->shape);
+    call->walks = call->walks || !whole || call->missing != MISSING_REFUSED;
+    ctr_tracked_note(call->file, call->counters, &call->shape);
     if (ctr_rc(call->conn) == SQLITE_OK) mark_adopted(call, before);
     int64_t counted = counting_opening(call, false);
-    bool begins = call->shape.replicated && !was_replicated;
-    if (set_spread(call) || !whole || added || begins || renamed || call->taken_up ||
-        call->values || counted > 0 || call->mended || call->relinked > 0)
-        return counted;
-    refuse_nothing_to_do(call);
-    return 0;
+    set_spread(call);
+    return counted;
 }
 
 /* Refuses to track `table` while some tracked table is missing. `table` may be that table, renamed
@@ -705,6 +764,7 @@ static void begin_tracking(tracking_call *call)
  * counted. */
 static int64_t tracking_track(tracking_call *call)
 {
+    if (is_so(call) || ctr_rc(call->conn) != SQLITE_OK) return 0;
     if (!call->counters) take_up_counters(call);
     if (call->counters) {
         ctr_shape before = {0};
@@ -820,10 +880,11 @@ static int64_t tracking_untrack(tracking_call *call)
  * that can be written (the part replicating). A tracked table becomes a replicated one by it.
  *
  * `table` is a table of temp, main or an attached database, searched in this order, or
- * 'schema.table'. The present values are counted under an opening (table/table.h). If triggers are
- * missing or have not run, another call of counter_track counts the differences between the rows
- * and their counters, and creates the triggers again, as does counter_untrack of a column. After a
- * rename it notes the names, so that a table that is rebuilt later is recognized.
+ * 'schema.table'. The present values are counted under an opening (table/table.h). A call that asks
+ * for what is already so only looks, and returns 0. If triggers are missing, another call counts
+ * the differences between the rows and their counters, and creates the triggers again, as does
+ * counter_untrack of a column; if they have not run, counter_track without a column does. After a
+ * rename a call notes the names, so that a table that is rebuilt later is recognized.
  *
  * An argument of the first two with an '=' is an option, not a column:
  *
@@ -1050,9 +1111,29 @@ static void fn_untrack(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     run_tracking(ctx, COUNTER_UNTRACK, argc, argv, tracking_untrack);
 }
 
+/* =================================================================================================
+ * merging - counter_merging(): whether a merge is writing a row of a tracked table.
+ *
+ *     CREATE TRIGGER audit AFTER UPDATE ON products WHEN NOT counter_merging() BEGIN ...
+ *
+ * Triggers of the application ask it. 1 while a row is written that was merged, in cascades and
+ * triggers, too: by a pull, a push, a sync, the end of lines, a change of a feed; when a row that
+ * was listed is tried again; when counter_track or counter_replicate shows counts of other files,
+ * or brings back rows that were missing. 0 in all statements of the application, and while a
+ * command of the counter table writes: other files merge what it does. It tells of the connection:
+ * SQLite says to no function in which file its trigger stands. */
+
+static void fn_merging(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    (void)argc, (void)argv;
+    const ctr_conn *conn = sqlite3_user_data(ctx);
+    sqlite3_result_int(ctx, conn->merging > 0);
+}
+
 int ctr_track_register(sqlite3 *db, ctr_conn *conn)
 {
     static const ctr_function FUNCTIONS[] = {
+        {"counter_merging", 0, 0, CTR_STATE, fn_merging},
         {COUNTER_TRACK, -1, -1, CTR_ADMIN, fn_track},
         {COUNTER_REPLICATE, -1, -1, CTR_ADMIN, fn_replicate},
         {COUNTER_UNTRACK, -1, -1, CTR_ADMIN, fn_untrack},

@@ -453,12 +453,12 @@ static bool has_stray(ctr_tab *tab)
 }
 
 /* The first rows of one key are joined; the others when these are marked. */
-int64_t ctr_home_relink(ctr_tab *tab)
+void ctr_home_relink(ctr_tab *tab)
 {
     ctr_conn *conn = tab->conn;
     int64_t n = 0;
     bool again;
-    if (!tab->shape.linked || ctr_file_before_write(tab->file)) return 0;
+    if (!tab->shape.linked || ctr_file_before_write(tab->file)) return;
     unsigned nth = conn->ended;
     ctr_batch_refuse_triggers_anew(tab);
     do {
@@ -474,7 +474,6 @@ int64_t ctr_home_relink(ctr_tab *tab)
                      mark_of_file(tab));
     tab->relinked = nth + 1;
     if (ctr_rc(conn) != SQLITE_OK) ctr_conn_spoil(conn, nth);
-    return n;
 }
 
 static void refuse_place(ctr_row *row, int64_t rowid, const char *what)

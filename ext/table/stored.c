@@ -408,21 +408,25 @@ static const char *declared_key(ctr_conn *conn, const char *sql)
     return ctr_text_print(conn, "%.*s", last ? (int)(words.word.text - last) : 0, last);
 }
 
-bool ctr_stored_mend_index(ctr_file *file, const char *table)
+bool ctr_stored_lacks_index(ctr_file *file, const char *table)
 {
-    ctr_conn *conn = file->conn;
     const ctr_objects *objects = ctr_file_objects(file);
     const ctr_named *cells = objects ? ctr_schema_objects_stored(objects, table, "cells") : NULL,
                     *declared = objects ? ctr_schema_objects_find(objects, table) : NULL;
     bool linked = cells && cells->sql && ctr_word_is_in("_away INTEGER", cells->sql);
-    if (!linked || !declared || !declared->sql ||
-        ctr_schema_objects_stored(objects, table, "cells_away"))
-        return false;
+    return linked && declared && declared->sql &&
+           !ctr_schema_objects_stored(objects, table, "cells_away");
+}
+
+void ctr_stored_mend_index(ctr_file *file, const char *table)
+{
+    ctr_conn *conn = file->conn;
+    if (!ctr_stored_lacks_index(file, table)) return;
+    const ctr_named *declared = ctr_schema_objects_find(ctr_file_objects(file), table);
     ctr_run run = ctr_run_on(conn, file->schema, table);
     run.slots.keys = declared_key(conn, declared->sql);
     ctr_run_do(&run, CTR_SQL_HOME_INDEX, NULL);
     ctr_session_renew(conn); /* CREATE INDEX has expired its statements */
-    return true;
 }
 
 void ctr_stored_drop(ctr_conn *conn, const char *schema, const char *table)

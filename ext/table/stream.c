@@ -313,7 +313,7 @@ void ctr_stream_walk_close(ctr_walk *walk)
 }
 
 /* =================================================================================================
- * update - the function counter_merging, and the UPDATEs that call it. */
+ * update - the function counter_joining, and the UPDATEs that call it. */
 
 #define UPDATE_POINTER "counter update"
 
@@ -338,12 +338,12 @@ static bool merge_row_at_hand(ctr_update *update, sqlite3_value **argv)
 
 /* With a counter, fetches its staged cell; with a row, merges it. SQLite writes each row right
  * after its condition was true. If it collects all rows first, this takes only one. */
-static void fn_merging(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+static void fn_joining(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     ctr_update *update =
         argc > ROW_ARG ? sqlite3_value_pointer(argv[UPDATE_ARG], UPDATE_POINTER) : NULL;
     if (!update) {
-        sqlite3_result_error(ctx, "counter_merging is for the library alone", -1);
+        sqlite3_result_error(ctx, "counter_joining is for the library alone", -1);
         return;
     }
     if (argc == COLUMN_ARGS) {
@@ -370,8 +370,8 @@ static void fn_merging(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 int ctr_update_register(sqlite3 *db, ctr_conn *conn)
 {
     (void)conn;
-    return sqlite3_create_function_v2(db, "counter_merging", -1, SQLITE_UTF8 | SQLITE_DIRECTONLY,
-                                      NULL, fn_merging, NULL, NULL, NULL);
+    return sqlite3_create_function_v2(db, "counter_joining", -1, SQLITE_UTF8 | SQLITE_DIRECTONLY,
+                                      NULL, fn_joining, NULL, NULL, NULL);
 }
 
 /* ---- the statements -------------------------------------------------------------------------- */

@@ -59,7 +59,7 @@ static const char *merged_cells(ctr_conn *conn, const ctr_shape *shape, int poin
     sqlite3_str *out = sqlite3_str_new(NULL);
     for (int i = 0; i < shape->n_counters; i++) {
         const char *name = ctr_shape_counter_name(shape, i);
-        sqlite3_str_appendf(out, "%s\"%w\" = coalesce(counter_merging(?%d, %d), \"%w\")",
+        sqlite3_str_appendf(out, "%s\"%w\" = coalesce(counter_joining(?%d, %d), \"%w\")",
                             i ? ", " : "", name, pointer, i, name);
     }
     return ctr_text_built(conn, out);
@@ -67,7 +67,7 @@ static const char *merged_cells(ctr_conn *conn, const ctr_shape *shape, int poin
 
 static const char *merges_row(ctr_conn *conn, const ctr_shape *shape, int pointer)
 {
-    return ctr_text_print(conn, "counter_merging(?%d, _rowid_, %s)", pointer,
+    return ctr_text_print(conn, "counter_joining(?%d, _rowid_, %s)", pointer,
                           ctr_shape_column_list(conn, shape));
 }
 

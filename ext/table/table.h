@@ -582,8 +582,8 @@ typedef struct ctr_walk {
 
 /* An UPDATE that merges into rows of a stored table while SQLite writes them.
  *
- *     UPDATE t_cells SET n = coalesce(counter_merging(?2, 0), n)
- *      WHERE k = ?1 AND counter_merging(?2, _rowid_, k, n)
+ *     UPDATE t_cells SET n = coalesce(counter_joining(?2, 0), n)
+ *      WHERE k = ?1 AND counter_joining(?2, _rowid_, k, n)
  *
  * Finding a row by one statement and writing it by another costs two searches and two statements.
  * Here the condition merges: it takes the row, calls `merge` to stage its new cells,
@@ -990,8 +990,10 @@ void ctr_stored_drop(ctr_conn *conn, const char *schema, const char *table);
 void ctr_stored_rename(ctr_conn *conn, const char *schema, const char *table, const char *to);
 void ctr_stored_forget(ctr_tab *tab);
 
-/* Makes the index of a linked table, if somebody has dropped it; returns whether it did. */
-bool ctr_stored_mend_index(ctr_file *file, const char *table);
+/* The first returns whether a linked table lacks its index, because somebody has dropped it; the
+ * second makes it then. */
+bool ctr_stored_lacks_index(ctr_file *file, const char *table);
+void ctr_stored_mend_index(ctr_file *file, const char *table);
 void ctr_stored_refuse_no_index(ctr_tab *tab); /* fails because it is missing */
 
 /* Fails with "the stored table counter_state is damaged: " and the two texts. */
@@ -1132,7 +1134,7 @@ void ctr_home_remove(ctr_tab *tab, int64_t rowid); /* the cells at this row id *
 void ctr_home_check(ctr_row *row);
 
 /* Marks all rows that are not at home, and joins rows of one key. Returns how many. */
-int64_t ctr_home_relink(ctr_tab *tab);
+void ctr_home_relink(ctr_tab *tab);
 
 /* ==== row.c =================================================================================== */
 
@@ -1558,7 +1560,7 @@ void ctr_stream_walk_open_asked(ctr_walk *walk, ctr_row *row, const ctr_asked *a
 bool ctr_stream_walk_next(ctr_walk *walk);
 void ctr_stream_walk_close(ctr_walk *walk);
 
-/* Registers the function counter_merging. */
+/* Registers the function counter_joining. */
 int ctr_update_register(sqlite3 *db, ctr_conn *conn);
 
 /* Returns false, without an error, if the function cannot be used. The caller closes the update,

@@ -220,6 +220,15 @@ char *ctr_constraints_default(ctr_conn *conn, const ctr_described *column)
     return expression;
 }
 
+const char *ctr_constraints_unlike_default(ctr_conn *conn, const ctr_described *column)
+{
+    char *value = ctr_constraints_default(conn, column);
+    const char *unlike =
+        ctr_text_print(conn, "\"%w\" IS NOT %s", column->name, value ? value : "NULL");
+    sqlite3_free(value);
+    return unlike;
+}
+
 /* Appends the value that a row of the table gets for a column: NEW."u", or the DEFAULT, with which
  * OR REPLACE replaces a NULL after the BEFORE triggers. */
 static void append_new(ctr_conn *conn, const ctr_described *column, sqlite3_str *out)

@@ -167,9 +167,9 @@ static void reports_list(ctr_table *table, const ctr_merged_row *life, const ctr
 }
 
 /* Writes the counters of the row that was found into the tracked table, if the table accepts them.
- * All of our triggers must exist, unless one of them is the caller. The other arguments are those
- * of ctr_showing_row. The write fires triggers, which may insert another key here, so the key is
- * copied. */
+ * All of our triggers must exist, unless one of them is the caller; else a command is. The other
+ * arguments are those of ctr_showing_row. The write fires triggers, which may insert another key
+ * here, so the key is copied. */
 static void reports_show(ctr_table *table, bool is_trigger, const ctr_shown *from,
                          const ctr_summary *before, const ctr_summary *after)
 {
@@ -185,6 +185,7 @@ static void reports_show(ctr_table *table, bool is_trigger, const ctr_shown *fro
     bool open =
         is_trigger ? ctr_showing_look(&showing, tab) : ctr_showing_open(&showing, tab) == SQLITE_OK;
     showing.merged = life_of_counted(table);
+    showing.writing.commanded = !is_trigger;
     if (open) ctr_showing_row(&showing, rowid, keys, from, before, after);
     ctr_showing_close(&showing);
     sqlite3_free(keys);
@@ -1347,6 +1348,7 @@ static void purge_rows(ctr_table *table)
     unsigned nth = conn->ended;
     if (ctr_showing_open(&showing, table->row->tab) == SQLITE_OK)
         ctr_foreign_refuse_broken(conn, showing.tracked->table);
+    showing.writing.commanded = true;
     if (ctr_rc(conn) == SQLITE_OK && ctr_table_raise(table) == SQLITE_OK &&
         ctr_later_show_purged(&showing, &table->floors))
         ctr_conn_spoil(conn, nth);

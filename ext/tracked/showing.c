@@ -280,9 +280,8 @@ static void refuse_uncounted(ctr_showing *showing, bool deleted)
     }
     ctr_problem_set(conn, SQLITE_ERROR,
                     "the row %s of the tracked table %s %s while its triggers did not run: call "
-                    "%s('%s', ...) again, which %s",
-                    key, tracked->table, deleted ? "was deleted" : "was changed",
-                    ctr_tracked_function(tracked), tracked->table,
+                    "counter_track('%s'), which %s",
+                    key, tracked->table, deleted ? "was deleted" : "was changed", tracked->table,
                     deleted ? "asks whether it comes back" : "counts it");
     sqlite3_free(key);
 }

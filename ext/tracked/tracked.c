@@ -621,16 +621,30 @@ void ctr_tracked_begin(ctr_tracked *tracked, const ctr_objects *objects, const c
     look_at_table(tracked, objects);
 }
 
+/* Opens what the triggers tell. Returns whether they tell of a table. */
+static bool open_present(ctr_tracked *tracked, ctr_file *file, const char *counters,
+                         const ctr_shape *shape)
+{
+    const ctr_objects *objects = ctr_file_objects(file);
+    if (open_tracked(file->conn, tracked, file->schema, counters, shape) == SQLITE_OK)
+        take_names(tracked, objects, NULL);
+    return ctr_rc(file->conn) == SQLITE_OK && tracked->table;
+}
+
 bool ctr_tracked_note(ctr_file *file, const char *counters, const ctr_shape *shape)
 {
     ctr_tracked tracked;
-    const ctr_objects *objects = ctr_file_objects(file);
-    if (open_tracked(file->conn, &tracked, file->schema, counters, shape) == SQLITE_OK)
-        take_names(&tracked, objects, NULL);
-    bool known = ctr_rc(file->conn) == SQLITE_OK && tracked.table;
-    bool writes = known && noted_write(&tracked, file);
+    bool writes = open_present(&tracked, file, counters, shape) && noted_write(&tracked, file);
     ctr_tracked_close(&tracked);
     return writes;
+}
+
+bool ctr_tracked_is_noted(ctr_file *file, const char *counters, const ctr_shape *shape)
+{
+    ctr_tracked tracked;
+    bool is = open_present(&tracked, file, counters, shape) && are_names_noted(&tracked);
+    ctr_tracked_close(&tracked);
+    return is && ctr_rc(file->conn) == SQLITE_OK;
 }
 
 void ctr_tracked_adopt(ctr_tracked *tracked, int counter, const char *column)

@@ -191,6 +191,7 @@ typedef struct ctr_writing {
     bool strict;   /* overrides constraints that say REPLACE or ROLLBACK */
     bool together; /* with rows that refer to it: the caller undoes it if a foreign key is broken */
     bool unsaved;  /* no savepoint can undo the statement: see is_being_shown */
+    bool commanded; /* by a command in this file: what is written was not merged */
 } ctr_writing;
 
 /* Rows of a tracked table that do not show what was merged, in <counters>_state.
@@ -431,8 +432,10 @@ static inline bool ctr_tracked_has_homes(const ctr_tracked *tracked)
 void ctr_tracked_find_home(ctr_tab *tab, ctr_home *home);
 void ctr_tracked_release(ctr_tracked *tracked); /* NULL is harmless */
 
-/* Notes the names in the triggers, if the notes differ. Returns whether it wrote. */
+/* Notes the names in the triggers, if the notes differ. Returns whether it wrote. The second
+ * function returns whether they are noted. */
 bool ctr_tracked_note(ctr_file *file, const char *counters, const ctr_shape *shape);
+bool ctr_tracked_is_noted(ctr_file *file, const char *counters, const ctr_shape *shape);
 
 /* Gives a counter the column of its own name. */
 void ctr_tracked_adopt(ctr_tracked *tracked, int counter, const char *column);
@@ -551,6 +554,10 @@ bool ctr_constraints_numbers_keys(const ctr_ordinary *ordinary);
 /* Fails if a key column has a collation that is not built in: a pull looks for rows by their keys
  * in the other file, and no code of the application may decide which rows are one there. */
 void ctr_constraints_refuse_collations(ctr_conn *conn, const ctr_shape *shape, const char *table);
+
+/* Returns "price" IS NOT 0: that the column of a row shows something else than its DEFAULT. The
+ * text is lent as those of ctr_text_print. */
+const char *ctr_constraints_unlike_default(ctr_conn *conn, const ctr_described *column);
 
 /* ==== foreign.c =============================================================================== */
 

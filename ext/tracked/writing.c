@@ -400,7 +400,9 @@ static answer_of_table run_shown(ctr_writing *writing, sqlite3_stmt *statement,
     writing->want = want;
     writing->reported = writing->aside = writing->ended = writing->left = false;
     writing->file->writing = writing;
+    conn->merging += !writing->commanded;
     answer_of_table answer = step_shown(writing, statement);
+    conn->merging -= !writing->commanded;
     writing->file->writing = outer;
     sqlite3_set_last_insert_rowid(db, inserted);
     return answer;
@@ -693,9 +695,7 @@ bool ctr_writing_is_unlike_default(ctr_writing *writing, sqlite3_value **keys, c
     if (!writing->tracked->lists.schema) make_lists(writing);
     ctr_run run = ctr_run_on(writing->tracked->conn, writing->tracked->schema, NULL);
     run.slots = writing->tracked->lists;
-    char *value = ctr_constraints_default(run.conn, described);
-    run.slots.columns = ctr_text_print(run.conn, "\"%w\" IS NOT %s", column, value ? value : "");
-    sqlite3_free(value);
+    run.slots.columns = ctr_constraints_unlike_default(run.conn, described);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_LOOK);
     writing->keys = keys;
     if (row) bind_row(writing, row, NULL, NULL);

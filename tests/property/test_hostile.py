@@ -257,7 +257,7 @@ def test_a_pull_merges_all_the_same_where_an_authorizer_denies_the_function_that
         db.execute("INSERT INTO t VALUES ('a', 5), ('b', 1)")
     denied = []
     dbs[0].set_authorizer(lambda action, _, name, *__: (
-        denied.append(name) or sqlite3.SQLITE_DENY if (action, name) == (31, "counter_merging") else sqlite3.SQLITE_OK))
+        denied.append(name) or sqlite3.SQLITE_DENY if (action, name) == (31, "counter_joining") else sqlite3.SQLITE_OK))
     assert rows(dbs[0], f"SELECT rows_changed FROM counter_pull('{tmp_path}/source.db')") == [(2,)]
     assert denied and rows(dbs[0], "SELECT * FROM t") == [("a", 10), ("b", 2)]
     for db in dbs:

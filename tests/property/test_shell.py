@@ -132,7 +132,7 @@ def test_the_tracked_table_of_a_clone_is_taken_up_by_counter_track(tmp_path):
     assert 'TRACKED "products") uses them' in said(two, f"CREATE VIRTUAL TABLE {declared}")
     two.execute("UPDATE products SET sold = 1")
     assert two.execute("SELECT counter_track('products', 'stock')").fetchall() == [(0,)]
-    assert "is tracked already" in said(two, "SELECT counter_track('products', 'stock')")
+    assert two.execute("SELECT counter_track('products', 'stock')").fetchall() == [(0,)]
     two.execute("UPDATE products SET stock = stock + 100")
     one.execute("UPDATE products SET stock = stock + 1000")
     two.execute("ATTACH ? AS one", [str(tmp_path / "one.db")])

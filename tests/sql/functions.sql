@@ -293,9 +293,9 @@ SELECT counter_inc(NULL, zeroblob(3));
 --! counter_inc: n must be an INTEGER, not BLOB x'000000'
 
 -- # what-the-library-calls-while-it-merges-is-for-it-alone
-SELECT counter_merging();
---! counter_merging is for the library alone
-SELECT counter_merging(x'00', 0, 1);
---! counter_merging is for the library alone
-SELECT counter_merging(1, 0, 1, 2);
---! counter_merging is for the library alone
+SELECT counter_joining();
+--! counter_joining is for the library alone
+SELECT counter_joining(x'00', 0, 1);
+--! counter_joining is for the library alone
+SELECT counter_joining(1, 0, 1, 2);
+--! counter_joining is for the library alone

@@ -458,8 +458,8 @@ UPDATE phone.t SET n = n + 10;
 SELECT * FROM main.t;
 --= b|2
 SELECT * FROM counter_pull('phone');
---! counter_pull: table t: the row ('a') of the tracked table t was deleted while its triggers did not run: call counter_track('t', ...) again, which asks whether it comes back
-SELECT counter_track('t', 'n');
+--! counter_pull: table t: the row ('a') of the tracked table t was deleted while its triggers did not run: call counter_track('t'), which asks whether it comes back
+SELECT counter_track('t');
 --! counter_track: t: 1 of its rows is missing, ('a'), and no DELETE of them was seen: add 'missing=restored' to the call, which brings them back, or 'missing=deleted', which deletes them in all files
 SAVEPOINT restores;
 SELECT counter_track('t', 'n', 'missing=restored');
@@ -591,7 +591,7 @@ SELECT * FROM main.t_counters;
 --= 5|50
 DROP TRIGGER below;
 SELECT counter_track('t', 'n');
---! counter_track: t: column n is tracked already
+--= 0
 
 -- # what-was-changed-behind-the-triggers-is-not-written-over
 CREATE TABLE t(k TEXT PRIMARY KEY, n);
@@ -605,8 +605,8 @@ UPDATE main.t SET n = 100 WHERE k = 'a';
 DROP TRIGGER silent;
 UPDATE phone.t SET n = n + 10;
 SELECT * FROM counter_pull('phone');
---! counter_pull: table t: the row ('a') of the tracked table t was changed while its triggers did not run: call counter_track('t', ...) again, which counts it
-SELECT counter_track('main.t', 'n');
+--! counter_pull: table t: the row ('a') of the tracked table t was changed while its triggers did not run: call counter_track('t'), which counts it
+SELECT counter_track('main.t');
 --= 1
 SELECT table_name, rows_changed FROM counter_pull('phone');
 --= t|3
@@ -628,11 +628,11 @@ SELECT * FROM main.t;
 --= c|13.5
 UPDATE phone.t SET n = n + 1 WHERE k = 'c';
 SELECT * FROM counter_pull('phone');
---! counter_pull: table t: the row ('c') of the tracked table t was changed while its triggers did not run: call counter_track('t', ...) again, which counts it
+--! counter_pull: table t: the row ('c') of the tracked table t was changed while its triggers did not run: call counter_track('t'), which counts it
 UPDATE phone.t SET n = n + 1 WHERE k = 'a';
 SELECT * FROM counter_pull('phone');
---! counter_pull: table t: the row ('a') of the tracked table t was changed while its triggers did not run: call counter_track('t', ...) again, which counts it
-SELECT counter_track('main.t', 'n');
+--! counter_pull: table t: the row ('a') of the tracked table t was changed while its triggers did not run: call counter_track('t'), which counts it
+SELECT counter_track('main.t');
 --! counter_track: t: row ('a'): column n: a tracked column takes an INTEGER, not TEXT 'x'
 UPDATE main.t SET n = 20 WHERE k = 'c';
 DELETE FROM main.t WHERE k = 'a';
@@ -917,7 +917,7 @@ DELETE FROM main.t WHERE k = 'b';
 CREATE TRIGGER silent AFTER DELETE ON t BEGIN SELECT RAISE(IGNORE); END;
 DELETE FROM main.t WHERE k = 'c';
 DROP TRIGGER silent;
-SELECT counter_track('main.t', 'n');
+SELECT counter_track('main.t');
 --! counter_track: t: 1 of its rows is missing, ('c'), and no DELETE of them was seen: add 'missing=restored' to the call, which brings them back, or 'missing=deleted', which deletes them in all files
 SELECT counter_track('main.t', 'n', 'missing=deleted');
 --= 1
@@ -1017,14 +1017,14 @@ INSERT INTO main.t VALUES('c', 'C', 'x', 2.5);
 DROP TRIGGER silent;
 UPDATE phone.t SET n = n + 1;
 SELECT * FROM counter_pull('phone');
---! counter_pull: table t: the row ('a') of the tracked table t was changed while its triggers did not run: call counter_track('t', ...) again, which counts it
+--! counter_pull: table t: the row ('a') of the tracked table t was changed while its triggers did not run: call counter_track('t'), which counts it
 UPDATE main.t SET n = n + 5 WHERE k = 'a';
 SELECT k, n, o FROM main.t;
 --= a|16|11
 --= b|20|20
 --= c|x|2.5
 UPDATE main.t SET n = 7, o = NULL WHERE k = 'c';
-SELECT counter_track('t', 'n');
+SELECT counter_track('t');
 --= 1
 SELECT table_name, rows_changed FROM counter_pull('phone');
 --= t|3
@@ -1232,14 +1232,14 @@ UPDATE t SET n = 100 WHERE k = 'a';
 DROP TRIGGER silent;
 INSERT INTO counter_changes VALUES('t', counter_key('a'),
 counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 8, x'0000000000000000000000000000000b')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000b');
---! counter_changes: table t: the row ('a') of the tracked table t was changed while its triggers did not run: call counter_track('t', ...) again, which counts it
+--! counter_changes: table t: the row ('a') of the tracked table t was changed while its triggers did not run: call counter_track('t'), which counts it
 SELECT * FROM t;
 --= a|100
 --= b|2
 SELECT * FROM t_counters;
 --= a|8
 --= b|2
-SELECT counter_track('t', 'n');
+SELECT counter_track('t');
 --= 1
 INSERT INTO counter_changes VALUES('t', counter_key('a'),
 counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 8, x'0000000000000000000000000000000b')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000b');
@@ -1320,3 +1320,81 @@ SELECT table_name, rows_changed FROM counter_pull('phone');
 SELECT * FROM main.t;
 SELECT row_key, state, shown, merged FROM counter_tracked WHERE state <> 'tracked';
 --= ('a')|waits|NULL|1
+
+-- # a-trigger-asks-whether-a-merge-is-writing
+PRAGMA trusted_schema = OFF;
+PRAGMA foreign_keys = ON;
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0, v TEXT);
+CREATE TABLE part(t REFERENCES t(k) ON DELETE CASCADE ON UPDATE CASCADE, x);
+CREATE TABLE audit(what, k, merging);
+CREATE TRIGGER i AFTER INSERT ON t BEGIN INSERT INTO audit VALUES('i', NEW.k, counter_merging()); END;
+CREATE TRIGGER u BEFORE UPDATE ON t BEGIN INSERT INTO audit VALUES('u', NEW.k, counter_merging()); END;
+CREATE TRIGGER d AFTER DELETE ON t BEGIN INSERT INTO audit VALUES('d', OLD.k, counter_merging()); END;
+CREATE TRIGGER c AFTER DELETE ON part BEGIN INSERT INTO audit VALUES('c', OLD.t, counter_merging()); END;
+CREATE TABLE own(what, k);
+CREATE TRIGGER o AFTER UPDATE ON t WHEN NOT counter_merging() BEGIN INSERT INTO own VALUES('u', NEW.k); END;
+SELECT counter_replicate('t', 'n'), counter_merging();
+--= 0|0
+INSERT INTO t VALUES('a', 1, 'A'), ('b', 2, 'B');
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+UPDATE main.t SET n = n + 10 WHERE k = 'a';
+DELETE FROM main.t WHERE k = 'b';
+INSERT INTO main.t VALUES('c', 3, 'C');
+INSERT INTO phone.part VALUES('b', 'x');
+DELETE FROM main.audit;
+DELETE FROM phone.audit;
+DELETE FROM main.own;
+SELECT table_name, rows_changed FROM counter_push('phone');
+--= t|3
+SELECT counter_merging();
+--= 0
+SELECT * FROM phone.audit ORDER BY what, k;
+--= c|b|1
+--= d|b|1
+--= i|c|1
+--= u|a|1
+SELECT count(*) FROM phone.own;
+--= 0
+SELECT count(*) FROM main.audit;
+--= 0
+UPDATE phone.t SET n = n + 1 WHERE k = 'a';
+SELECT * FROM phone.own;
+--= u|a
+
+-- # a-row-that-waited-or-was-missing-is-merged-and-a-command-is-not
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0, v TEXT UNIQUE);
+CREATE TABLE audit(what, k, n, merging);
+SELECT counter_replicate('t', 'n');
+--= 0
+INSERT INTO t VALUES('d', 4, 'D');
+CREATE TRIGGER i AFTER INSERT ON t BEGIN INSERT INTO audit VALUES('i', NEW.k, NEW.n, counter_merging()); END;
+CREATE TRIGGER u AFTER UPDATE ON t BEGIN INSERT INTO audit VALUES('u', NEW.k, NEW.n, counter_merging()); END;
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+INSERT INTO phone.t VALUES('a', 1, 'A'), ('b', 2, 'B');
+INSERT INTO main.t VALUES('c', 3, 'B');
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|2
+DELETE FROM main.audit WHERE k <> 'a';
+UPDATE main.t SET v = 'C' WHERE k = 'c';
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|0
+INSERT INTO t_counters(t_counters, k) VALUES('reset', 'a');
+SELECT * FROM main.audit;
+--= i|a|1|1
+--= u|c|3|0
+--= i|b|2|1
+--= u|a|0|0
+DELETE FROM main.audit;
+INSERT INTO main.t VALUES('b', 10, 'B') ON CONFLICT DO UPDATE SET n = n + 10;
+ALTER TABLE main.t RENAME TO old;
+CREATE TABLE main.t(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0, v TEXT UNIQUE);
+INSERT INTO main.t SELECT * FROM old WHERE k <> 'd';
+DROP TABLE old;
+CREATE TRIGGER main.i AFTER INSERT ON t BEGIN INSERT INTO audit VALUES('i', NEW.k, NEW.n, counter_merging()); END;
+SELECT counter_replicate('main.t', 'missing=restored');
+--= 1
+SELECT * FROM main.audit;
+--= u|b|12|0
+--= i|d|4|1

@@ -43,7 +43,7 @@ def call(editor, function, model, columns=(), **words):
 
 class TrackCounter(CounterOperation):
     """Makes an INTEGER column of a model a counter that merges; reversed, an ordinary column with the same values.
-    Nothing is done on other databases than SQLite, or where the column is tracked already.
+    Nothing is done on other databases than SQLite, and nothing happens where the column is tracked already.
 
     A key that SQLite gives out by itself, such as an AutoField, needs keys="assigned": only one file makes rows, or
     the application assigns keys that no two files share.
@@ -105,8 +105,7 @@ class TrackCounter(CounterOperation):
         if not named:
             return
         model, column = named
-        if same(column) not in tracked(editor, model):
-            call(editor, "counter_track", model, [column], keys=keys, opening=opening, values=self.values)
+        call(editor, "counter_track", model, [column], keys=keys, opening=opening, values=self.values)
         if editor.collect_sql and editor.deferred_sql:
             editor.unsure.add(model._meta.db_table)
 
@@ -194,11 +193,7 @@ class ReplicateTable(CounterOperation):
         state.reload_model(*key, delay=True)
 
     def replicate(self, model, editor, counters, **words):
-        there = {} if editor.collect_sql else tracked(editor, model)
-        columns = [model._meta.get_field(name).column for name in counters]
-        missing = [column for column in columns if same(column) not in there]
-        if editor.collect_sql or missing or not replicated(editor, model):
-            call(editor, "counter_replicate", model, missing, **words)
+        call(editor, "counter_replicate", model, [model._meta.get_field(name).column for name in counters], **words)
 
     def unreplicate(self, model, editor):
         if editor.collect_sql or replicated(editor, model):
