@@ -169,14 +169,14 @@ static void compile_one(cli_file *file, const char *name, const char *type, char
         sqlite3_stmt *was = cli_prepare_text(file, CLI_SQL_ADOPT_WAS_BROKEN, name);
         if (was) sqlite3_bind_text(was, 2, message, -1, SQLITE_STATIC);
         if (!cli_step(file, was))
-            cli_fail(file->c, "%s: the %s %s no longer compiles: %s", file->path,
-                     strcmp(type, "view") == 0 ? "view" : "triggers of the table", name, message);
+            cli_fail(file->c, "%s: %s of the %s %s no longer compile: %s", file->path,
+                     strcmp(type, "view") == 0 ? "queries" : "triggers", type, name, message);
         sqlite3_finalize(was);
     }
     sqlite3_free(message);
 }
 
-/* Compiles all views, and statements that fire all triggers. */
+/* Compiles queries of all views, and statements that fire all triggers. */
 static void compile_all(cli_file *file, bool notes)
 {
     sqlite3_stmt *row = cli_prepare(file, CLI_SQL_ADOPT_COMPILED);
@@ -200,6 +200,18 @@ static void compile_all(cli_file *file, bool notes)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+/* Returns the number of rows that lack a parent; -1 where a foreign key refers to columns that are no
+ * key, which SQLite cannot check. */
+static int64_t count_orphans(cli_file *file)
+{
+    sqlite3_stmt *statement = cli_prepare(file, CLI_SQL_ADOPT_COUNT_ORPHANS);
+    int rc = statement ? sqlite3_step(statement) : SQLITE_ERROR;
+    int64_t n = rc == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : -1;
+    if (statement && rc != SQLITE_ROW && (rc & 0xff) != SQLITE_ERROR) cli_fail_file(file, "");
+    sqlite3_finalize(statement);
+    return n;
+}
+
 static void check_integrity(cli_file *file)
 {
     if (cli_integer(file, CLI_SQL_ADOPT_COUNT_KEYS) == 0) return;
@@ -217,15 +229,16 @@ void cli_adopt(cli *c, const cli_arguments *given)
     cli_progress_begin(c, given->word[0], NULL);
     if (!c->failed) sqlite3_db_config(file.db, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
     cli_begin(&file);
+    cli_run(&file, CLI_SQL_ADOPT_OBJECTS);
     cli_run(&file, CLI_SQL_ADOPT_BROKEN);
     compile_all(&file, true);
     cli_run(&file, CLI_SQL_ADOPT_PLAN);
     leave_tables(&file, given);
-    int64_t orphans = cli_integer(&file, CLI_SQL_ADOPT_COUNT_ORPHANS);
+    int64_t orphans = count_orphans(&file);
     write_declarations(&file);
     cli_call(&file, "counter_replicate_all", given->asks, given->n_asks);
     check_integrity(&file);
-    if (cli_integer(&file, CLI_SQL_ADOPT_COUNT_ORPHANS) > orphans)
+    if (count_orphans(&file) > orphans)
         cli_fail(c, "%s: rows lack their parents: PRAGMA foreign_key_check lists them", file.path);
     compile_all(&file, false);
     if (!given->dry_run) cli_end(&file);

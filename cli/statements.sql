@@ -231,14 +231,17 @@ SELECT name FROM temp.adopting AS a
           FROM pragma_table_xinfo(a.name, 'main') AS x)
     OR kind = 'key' AND NOT EXISTS (SELECT 1 FROM pragma_index_list(a.name, 'main') WHERE origin = 'pk');
 
--- Views, and tables that have triggers.
+-- The views and tables of the application.
+-- name: ADOPT_OBJECTS
+CREATE TEMP TABLE adopting_objects AS
+SELECT name FROM main.sqlite_master WHERE type IN ('table', 'view') AND name NOT GLOB 'sqlite_*';
+
 -- name: ADOPT_COMPILED
 SELECT name, type, CASE type WHEN 'table' THEN
        (SELECT group_concat('"' || replace(x.name, '"', '""') || '" = "' || replace(x.name, '"', '""') || '"', ', ')
           FROM pragma_table_xinfo(m.name, 'main') AS x WHERE hidden = 0) END
-  FROM main.sqlite_master AS m
- WHERE type = 'view'
-    OR type = 'table' AND name IN (SELECT tbl_name FROM main.sqlite_master WHERE type = 'trigger');
+  FROM temp.adopting_objects CROSS JOIN main.sqlite_master AS m USING (name)
+ WHERE type IN ('table', 'view');
 
 -- name: ADOPT_BROKEN
 CREATE TEMP TABLE adopting_broken(name, message, PRIMARY KEY (name, message));

@@ -709,8 +709,8 @@ static void plan_update(adoption *all, const ctr_named *trigger, ctr_words *word
         ctr_word_next(words);
         depth += ctr_word_at_mark(words, '(') - ctr_word_at_mark(words, ')');
         if (depth == 0 && (ctr_word_at(words, "WHERE") || ctr_word_at(words, "FROM"))) break;
-        if (depth > 0 || !is_name || !ctr_word_at_mark(words, '=')) continue;
-        if (is_adding_to(*words, column)) {
+        if (depth > 0 || !ctr_word_at_mark(words, '=')) continue;
+        if (is_name && is_adding_to(*words, column)) {
             char *name = ctr_text_unquoted(all->conn, column);
             found->verb = WRITE_TOTAL;
             found->column = ctr_text_print(all->conn, "%s", name ? name : "");

@@ -317,6 +317,15 @@ def test_declarations_of_any_encoding_and_names_of_any_letters_are_written(encod
     db.close()
 
 
+def test_what_was_wrong_before_keeps_no_application_from_being_adopted():
+    """A foreign key to columns that are no key, a child without a parent, a view of no table, a file under WAL."""
+    create("a.db", "PRAGMA journal_mode = WAL", "CREATE TABLE p(id INTEGER PRIMARY KEY, name TEXT)",
+           "CREATE TABLE c(id INTEGER PRIMARY KEY, p TEXT REFERENCES p(name), q INT REFERENCES p(id))", "INSERT INTO c VALUES (1, 'x', 7)",
+           "CREATE VIEW v AS SELECT * FROM nowhere", "CREATE TRIGGER g AFTER INSERT ON c BEGIN INSERT INTO nowhere VALUES (1); END")
+    assert [line[1] for line in table(ok("adopt", "a.db"))] == ["replicated, AUTOINCREMENT was written"] * 2
+    assert stands("a.db", "PRAGMA journal_mode") == [("wal",)]
+
+
 # ---- refused ----
 
 REFUSED = {
@@ -346,6 +355,15 @@ def test_a_table_that_cannot_be_adopted_is_named_and_nothing_is_changed(case):
     assert plan("a.db")["t", "refused"][0][1:] == tuple((sentence + ", or leave it at home").rsplit(": ", 1))
     done = dict(line[:2] for line in table(ok("adopt", "--leave", "T", "a.db")))
     assert done["t"] == "was left at home" and done["other"] == "replicated, AUTOINCREMENT was written"
+
+
+def test_a_trigger_that_compiles_no_longer_is_named_and_nothing_is_changed():
+    create("a.db", "CREATE TABLE p(id INTEGER PRIMARY KEY)", "CREATE TABLE c(id TEXT PRIMARY KEY)",
+           "CREATE TRIGGER g AFTER INSERT ON c BEGIN INSERT INTO p_counters(lost) VALUES (1); END")
+    before = schema("a.db")
+    fails("a.db: triggers of the table c no longer compile: .*lost.*", "adopt", "a.db")
+    assert schema("a.db") == before
+    ok("adopt", "--leave", "p", "a.db")
 
 
 def test_wrong_options_of_adopt_are_named_and_nothing_is_changed():

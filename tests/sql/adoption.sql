@@ -133,6 +133,7 @@ CREATE TRIGGER writes AFTER INSERT ON a BEGIN INSERT OR IGNORE INTO audit(what) 
 CREATE TRIGGER "odd name" AFTER INSERT ON a BEGIN REPLACE INTO "audit"(what) SELECT 'INTO totals'; END;
 CREATE TRIGGER adds AFTER INSERT ON a BEGIN UPDATE totals SET n = n + 1, m = ifnull(m, 0) - 1 WHERE k = NEW.id; END;
 CREATE TRIGGER sets AFTER UPDATE ON a BEGIN UPDATE OR IGNORE totals SET o = (SELECT count(*) FROM a) WHERE k = NEW.id; END;
+CREATE TRIGGER pairs AFTER UPDATE ON a BEGIN UPDATE totals SET (m, o) = (SELECT 1, 2) WHERE k = NEW.id; END;
 CREATE TRIGGER removes AFTER DELETE ON a BEGIN DELETE FROM totals WHERE k = OLD.id; END;
 CREATE TRIGGER touches AFTER UPDATE OF n ON a BEGIN UPDATE a SET at = 'now' WHERE id = NEW.id; END;
 CREATE TRIGGER at_home AFTER INSERT ON sessions BEGIN INSERT INTO audit(what) VALUES ('x'); END;
@@ -140,6 +141,7 @@ CREATE TRIGGER asks AFTER INSERT ON totals WHEN NOT counter_merging() BEGIN INSE
 SELECT table_name, column_name, finding, remedy FROM counter_plan WHERE kind = 'trigger';
 --= a|m|adds keeps a total in totals.m, which is right in all files only as a counter|name it as a counter, 'totals.m'
 --= a|NULL|odd name inserts into audit: each file that merges a change adds a row of its own|give it the condition WHEN NOT counter_merging(), or leave audit at home
+--= a|NULL|pairs writes rows of totals: each file that merges a change does so once more, later than all others|give it the condition WHEN NOT counter_merging(), or leave totals at home
 --= a|NULL|removes deletes rows of totals: each file that merges a change does so once more, later than all others|give it the condition WHEN NOT counter_merging(), or leave totals at home
 --= a|NULL|sets writes rows of totals: each file that merges a change does so once more, later than all others|give it the condition WHEN NOT counter_merging(), or leave totals at home
 --= a|NULL|writes inserts into audit: each file that merges a change adds a row of its own|give it the condition WHEN NOT counter_merging(), or leave audit at home
