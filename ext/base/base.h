@@ -197,7 +197,7 @@ struct ctr_conn {
 
     bool noted; /* some batch may have pending entries */
 
-    /* Rises when the sequence of a spread table may be elsewhere: tracked/spread.c. */
+    /* Rises when the last number that SQLite gave to a row may be elsewhere. */
     unsigned unsettled;
 
     /* The round of calls that is going on: table/events.c. Work in between ends it. */

@@ -10,10 +10,10 @@
  * both set the sequence, and the very statement uses it. That order is documented nowhere; the
  * suite tries each version of SQLite, and a number from below the place fails the COMMIT.
  *
- * The place is left when its numbers may be those of others, too: the file has another id, as a copy
- * has, or a key at or above it came from elsewhere: by a merge, or from the application. Then the
- * first write jumps: to a random place above the greatest key, at most 1/2^20 of the way to the
- * limit, so that a million jumps climb little more than half of the way. The first place lies
+ * The place is left when its numbers may be those of others, too: the file has another id, as a
+ * copy has, or a key at or above it came from elsewhere: by a merge, or from the application. Then
+ * the first write jumps: to a random place above the greatest key, at most 1/2^20 of the way to the
+ * limit, so that a million jumps climb less than half of the way. The first place lies
  * SPREAD_APART above the keys that were there when the table was replicated: rows that were there,
  * and keys of the application below that, are the same rows in all files.
  *
@@ -172,7 +172,7 @@ void ctr_spread_set(const ctr_tracked *tracked, ctr_tab *tab, int bits)
 
 /* ---- the place ------------------------------------------------------------------------------- */
 
-/* Returns whether there was room. Else an INSERT fails: by SQLite, or because its key is too high. */
+/* Returns whether there was room. Else an INSERT fails: SQLite has no number, or it is too high. */
 static bool jump(ctr_spread *spread, const ctr_tracked *tracked, ctr_tab *tab,
                  const uint8_t id[CTR_ID_SIZE])
 {
@@ -340,8 +340,8 @@ bool ctr_spread_bears(ctr_table *table)
     return spread->is && sqlite3_value_int64(table->keys[0]) >= spread->least;
 }
 
-/* One that is not the next is of the application, or SQLite has passed over some: those of rows that
- * OR IGNORE has left out, in one statement with others. */
+/* One that is not the next is of the application, or SQLite has passed over numbers: those of rows
+ * that OR IGNORE has left out, in one statement with others. */
 static bool is_next(ctr_table *table, ctr_spread *spread, int64_t key)
 {
     if (key == spread->last + 1) return true;
