@@ -11,6 +11,13 @@ SELECT name FROM "{schema}".counter_state
 INSERT INTO "{schema}".counter_state(tab, kind, name, value)
 VALUES (:tab, 'opening', :opening, :file);
 
+-- While a table is made anew under another key, they belong to no table.
+-- name: OPENINGS_KEEP
+UPDATE "{schema}".counter_state SET tab = -1 WHERE tab = :tab AND kind IN ('opening', 'answer');
+
+-- name: OPENINGS_GIVE_BACK
+UPDATE "{schema}".counter_state SET tab = :tab WHERE tab = -1;
+
 -- name: OPENINGS_ANSWERS
 SELECT name, seq FROM "{schema}".counter_state
  WHERE tab = :tab AND kind BETWEEN 'answer' AND 'answer' AND seq >= :number ORDER BY name;

@@ -164,6 +164,24 @@ INSERT INTO "{schema}"."{table}"(_event, "{keys}") SELECT 'missing{value}', "{ke
 SELECT 0, "{keys}" FROM "{schema}"."{name}" AS t
  WHERE NOT EXISTS (SELECT 1 FROM "{schema}"."{table}_cells" AS c WHERE "{constraint}");
 
+-- ---- a changed key -------------------------------------------------------------------------------
+
+-- The cells of the rows of the table, by their new keys.
+-- name: TRACK_FORMER
+CREATE TABLE "{schema}"."{table}_former" AS SELECT c._rowid_ AS cells, "{values}"
+  FROM "{schema}"."{name}" AS t, "{schema}"."{table}_cells" AS c WHERE "{constraint}";
+
+-- How many rows have the cells of another one, too, or of two.
+-- name: TRACK_FORMER_TWICE
+SELECT count(*) - min(count(DISTINCT cells), (SELECT count(*) FROM (SELECT DISTINCT "{keys}"
+       FROM "{schema}"."{table}_former"))) FROM "{schema}"."{table}_former";
+
+-- name: TRACK_FORMER_ROWS
+SELECT "{values}" FROM "{schema}"."{table}_former";
+
+-- name: TRACK_FORMER_DROP
+DROP TABLE "{schema}"."{table}_former";
+
 -- ---- showing -------------------------------------------------------------------------------------
 
 -- The parameters: the key, the new values, the old values, and the rowid if the table has rowids.

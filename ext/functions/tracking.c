@@ -21,6 +21,8 @@ typedef struct tracking_call {
     bool *ended;   /* owned: by regular column: this file ended its counter */
     size_t room_ended;
     int n_ended;
+    bool rekeys;               /* another option: its key may have changed since */
+    char *birth;               /* owned: then the name that it has between files */
     bool keys_assigned, again; /* options, as is the answer in `opening` */
     int spread;                /* another one: the bits of the numbers; 0: not asked for */
     ctr_values_say values;     /* another option, of counter_replicate */
@@ -43,6 +45,11 @@ typedef struct tracking_call {
 static void refuse_missing_rows(const tracking_call *call)
 {
     const long long n = call->conn->missing.n;
+    if (call->rekeys)
+        ctr_problem_set(call->conn, SQLITE_ERROR,
+                        "%s: no row has the former key of %lld rows that have counters, such as "
+                        "%s: a row that is to go is deleted before the table is made anew",
+                        call->table, n, call->conn->missing.key);
     ctr_problem_set(call->conn, SQLITE_ERROR,
                     "%s: %lld of its rows %s%s, and no DELETE of them was seen: add "
                     "'missing=restored' to the call, which brings them back, or "
@@ -511,9 +518,9 @@ static void raise_column(tracking_call *call, const char *name)
     ctr_columns_ask(call->conn, call->schema, call->counters, name, generation);
 }
 
-/* Fails unless the counters have the present key of the table, whatever the names of its
+/* Returns whether the counters have the present key of the table, whatever the names of its
  * columns. */
-static void check_tracked_key(tracking_call *call, const ctr_shape *wanted)
+static bool has_tracked_key(tracking_call *call, const ctr_shape *wanted)
 {
     bool same = wanted->n_keys == call->shape.n_keys;
     for (int i = 0; i < wanted->n_keys && same; i++) {
@@ -523,12 +530,18 @@ static void check_tracked_key(tracking_call *call, const ctr_shape *wanted)
         same = name && sqlite3_stricmp(a->name, name) == 0 && a->affinity == b->affinity &&
                sqlite3_stricmp(a->collation, b->collation) == 0;
     }
+    return same;
+}
+
+static void check_tracked_key(tracking_call *call, const ctr_shape *wanted)
+{
     const char *now = ctr_shape_key_text(call->conn, wanted),
                *then = ctr_shape_key_text(call->conn, &call->shape);
-    if (!same)
+    if (!has_tracked_key(call, wanted))
         ctr_problem_set(call->conn, SQLITE_ERROR,
-                        "%s: the key is (%s), but that of its counters, %s, is (%s)", call->table,
-                        now, call->counters, then);
+                        "%s: the key is (%s), but that of its counters, %s, is (%s): if a "
+                        "migration has changed it, add 'keys=changed' to the call",
+                        call->table, now, call->counters, then);
 }
 
 /* A column that was renamed while the triggers were missing looks like a dropped one. */
@@ -656,13 +669,14 @@ static void set_spread(tracking_call *call)
 static bool is_so(tracking_call *call)
 {
     bool compares = call->n == 0 && !call->replicates;
-    if (!call->counters || compares || call->values || call->missing != MISSING_REFUSED)
+    if (!call->counters || compares || call->values || call->missing != MISSING_REFUSED ||
+        ctr_stored_lacks_index(call->file, call->counters))
         return false;
     ctr_spread spread;
     tracking_open_counters(call);
     ctr_spread_read(&spread, ctr_tab_of(call->file, call->counters, &call->shape));
     return is_spread_so(call, &spread) && are_triggers_whole(call) && are_columns_there(call) &&
-           !is_any_lost(&call->tracked) && !ctr_stored_lacks_index(call->file, call->counters) &&
+           !is_any_lost(&call->tracked) &&
            ctr_tracked_is_noted(call->file, call->counters, &call->shape);
 }
 
@@ -678,8 +692,6 @@ static void mark_adopted(tracking_call *call, const ctr_shape *before)
 /* Adds columns to a tracked table, or repairs its triggers and counters. */
 static int64_t go_on_tracking(tracking_call *call, ctr_shape *before)
 {
-    ctr_stored_mend_index(call->file, call->counters);
-    tracking_open_counters(call);
     ctr_shape_copy(call->conn, before, &call->shape);
     bool whole = are_triggers_whole(call);
     check_lost_regular(call);
@@ -739,7 +751,7 @@ static void refuse_orphans(ctr_file *file, const char *table)
 /* Creates the counter table of a table that is not tracked yet. */
 static void begin_tracking(tracking_call *call)
 {
-    refuse_orphans(call->file, call->table);
+    if (!call->birth) refuse_orphans(call->file, call->table);
     if (ctr_rc(call->conn) != SQLITE_OK) return;
     if (call->n == 0 && !call->replicates)
         ctr_problem_set(call->conn, SQLITE_ERROR, "%s: name the columns to be tracked",
@@ -752,12 +764,199 @@ static void begin_tracking(tracking_call *call)
         ctr_spread_refuse(call->conn, call->schema, call->table, &call->shape);
     else if (!call->keys_assigned)
         ctr_constraints_refuse_own_keys(&call->shape, call->conn, call->schema, call->table);
-    call->counters = sqlite3_mprintf("%s_counters", call->table);
+    if (!call->counters) call->counters = sqlite3_mprintf("%s_counters", call->table);
     call->conn->row_cells = call->replicates;
     call->conn->keyed = call->shape.keyed;
     call->conn->linked = call->shape.linked;
-    create_counter_table(call, call->table);
+    create_counter_table(call, call->birth ? call->birth : call->table);
     call->conn->row_cells = call->conn->keyed = call->conn->linked = false;
+}
+
+/* ---- a changed key --------------------------------------------------------------------------- */
+
+/* A migration may give a table another key. With 'keys=changed' its counters are made anew under
+ * that key, and each row keeps its cells, as if it had always had it: they join with those of other
+ * files that make the same call. The rows are known by the columns of the former key, which the
+ * table must still have. The stamps of regular columns begin anew. */
+
+/* Returns whether the key of the table is still that of its counters. */
+static bool is_key_same(tracking_call *call)
+{
+    ctr_shape wanted = {0};
+    const ctr_tracked none = {.conn = call->conn};
+    ctr_constraints_read_shape(&wanted, call->conn, call->schema, call->table, NULL, 0, &none);
+    bool same = has_tracked_key(call, &wanted);
+    ctr_shape_close(&wanted);
+    return same;
+}
+
+/* Fails if something that the counters have has no place under the new key. */
+static void refuse_unlike(tracking_call *call)
+{
+    ctr_conn *conn = call->conn;
+    const ctr_tracked *tracked = &call->tracked;
+    for (int i = 0; i < call->shape.n_keys; i++)
+        if (!ctr_tracked_key(tracked, i)->name)
+            ctr_problem_set(conn, SQLITE_ERROR,
+                            "%s: its rows are known by the former key, which has a column %s: keep "
+                            "that column in the table until this call",
+                            call->table, ctr_tracked_key(tracked, i)->birth);
+    for (int i = call->shape.n_keys; i < call->shape.n_columns + tracked->n_regular; i++) {
+        const ctr_tracked_column *column = &tracked->columns[i];
+        if (!column->name || sqlite3_stricmp(column->name, column->birth) != 0)
+            ctr_problem_set(conn, SQLITE_ERROR,
+                            "%s: column %s is %s here, and other files know it by its first name, "
+                            "which must be its name when the key changes",
+                            call->table, column->birth, column->name ? column->name : "missing");
+    }
+    for (int i = 0; i < call->shape.n_columns; i++)
+        if (call->shape.columns[i].generation > 1)
+            ctr_problem_set(conn, SQLITE_ERROR,
+                            "%s: the counter %s was dropped and added again, and other files may "
+                            "have its former counts: its key cannot change by this call",
+                            call->table, call->shape.columns[i].name);
+    int64_t listed = ctr_rc(conn) == SQLITE_OK ? ctr_apart_count(call->file, call->counters) : 0;
+    if (listed > 0)
+        ctr_problem_set(conn, SQLITE_ERROR,
+                        "%s: rows that wait or differ have no new key: counter_tracked lists them, "
+                        "and its key can change when none is left",
+                        call->table);
+    if (call->missing != MISSING_REFUSED)
+        ctr_problem_set(conn, SQLITE_ERROR,
+                        "%s: while its key changes no option says what becomes of missing rows, "
+                        "whose new key nobody knows",
+                        call->table);
+}
+
+/* Copies the cells of all rows, with their new keys, into a table of their own. */
+static void keep_former(tracking_call *call, const ctr_shape *wanted)
+{
+    ctr_tab *tab = ctr_tab_of(call->file, call->counters, &call->shape);
+    if (tab) ctr_fold_table(tab);
+    sqlite3_str *values = sqlite3_str_new(NULL), *keys = sqlite3_str_new(NULL);
+    for (int i = 0; i < wanted->n_keys; i++) {
+        const char *name = wanted->columns[wanted->keys[i]].name;
+        sqlite3_str_appendf(values, "%st.\"%w\" AS k%d", ctr_text_separator(values, ", "), name, i);
+        sqlite3_str_appendf(keys, "%sk%d", ctr_text_separator(keys, ", "), i);
+    }
+    for (int i = 0; i < call->shape.n_counters; i++)
+        sqlite3_str_appendf(values, ", c.\"%w\" AS n%d", ctr_shape_counter_name(&call->shape, i),
+                            i);
+    ctr_run run = ctr_run_on(call->conn, call->schema, call->counters);
+    run.slots.name = call->table;
+    run.slots.values = ctr_text_built(call->conn, values);
+    run.slots.keys = ctr_text_built(call->conn, keys);
+    run.slots.constraint = ctr_list_key_match(&call->tracked);
+    ctr_run_do(&run, CTR_SQL_TRACK_FORMER, NULL);
+    int64_t twice = ctr_run_number(&run, CTR_SQL_TRACK_FORMER_TWICE);
+    if (twice > 0)
+        ctr_problem_set(call->conn, SQLITE_ERROR,
+                        "%s: %lld of its rows %s the former key of another one, whose counts "
+                        "would be in both",
+                        call->table, (long long)twice, twice == 1 ? "has" : "have");
+}
+
+/* Merges the cells of one row into those that it has under its new key. `row` stands on it. */
+static void give_former(ctr_row *to, sqlite3_stmt *row, sqlite3_value **keys)
+{
+    const int n_keys = to->shape->n_keys;
+    for (int i = 0; i < n_keys; i++) keys[i] = sqlite3_column_value(row, i);
+    if (ctr_row_find_key(to, keys)) return;
+    for (int i = 0; i < to->shape->n_counters && ctr_rc(to->conn) == SQLITE_OK; i++) {
+        ctr_cell cell;
+        const uint8_t *bytes = sqlite3_column_blob(row, n_keys + i);
+        if (!bytes) continue;
+        if (ctr_cell_open(&cell, bytes, (size_t)sqlite3_column_bytes(row, n_keys + i)) != CTR_OK) {
+            ctr_problem_set(to->conn, SQLITE_CORRUPT_VTAB, "a stored cell of column %s is damaged",
+                            ctr_shape_counter_name(to->shape, i));
+            return;
+        }
+        const ctr_cell joined = ctr_row_join_cell(to, i, &cell);
+        if (ctr_rc(to->conn) == SQLITE_OK) ctr_row_set_joined(to, i, &joined);
+    }
+    if (ctr_rc(to->conn) == SQLITE_OK && ctr_row_is_staged(to)) ctr_row_write(to, keys);
+}
+
+/* Gives the rows the cells that keep_former has kept; `values` lists them in the order of the
+ * counters that the table has now. */
+static void carry_former(tracking_call *call, const char *values)
+{
+    ctr_row to;
+    ctr_run run = ctr_run_on(call->conn, call->schema, call->counters);
+    run.slots.values = values;
+    ctr_run_do(&run, CTR_SQL_OPENINGS_GIVE_BACK, NULL);
+    sqlite3_value **keys = sqlite3_malloc64((size_t)call->shape.n_keys * sizeof *keys);
+    if (!keys) ctr_problem_nomem(call->conn);
+    if (ctr_rc(call->conn) == SQLITE_OK)
+        ctr_row_open(&to, call->file, call->counters, &call->shape);
+    else
+        to = (ctr_row){.conn = call->conn};
+    to.whole = true;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_FORMER_ROWS);
+    while (ctr_run_row(&run, row)) give_former(&to, row, keys);
+    sqlite3_finalize(row);
+    ctr_row_close(&to);
+    sqlite3_free(keys);
+    ctr_run_do(&run, CTR_SQL_TRACK_FORMER_DROP, NULL);
+}
+
+/* Names all counters of the table in the call, behind those that it names itself. */
+static void name_counters(tracking_call *call)
+{
+    size_t n = (size_t)(call->n + call->shape.n_counters) + 1;
+    const char **names = sqlite3_realloc64((void *)call->names, n * sizeof *names);
+    if (!names) ctr_problem_nomem(call->conn);
+    if (!names) return;
+    call->names = names;
+    for (int i = 0; i < call->shape.n_counters; i++) {
+        const char *name = ctr_shape_counter_name(&call->shape, i);
+        if (!is_to_be_counter(call, name))
+            names[call->n++] = ctr_text_print(call->conn, "%s", name);
+    }
+}
+
+/* Drops the counters of a table whose key has changed, and keeps what its rows have. */
+static void drop_former(tracking_call *call)
+{
+    ctr_shape wanted = {0};
+    ctr_catalog_entry entry = {0};
+    const ctr_tracked none = {.conn = call->conn};
+    ctr_run run = ctr_run_on(call->conn, call->schema, call->counters);
+    call->replicates = call->replicates || call->shape.replicated;
+    refuse_unlike(call);
+    if (ctr_rc(call->conn) != SQLITE_OK) return;
+    run.slots.name = call->table;
+    run.slots.keys = ctr_shape_key_list(call->conn, &call->shape);
+    run.slots.constraint = ctr_list_key_match(&call->tracked);
+    count_missing(call, &run);
+    ctr_constraints_read_shape(&wanted, call->conn, call->schema, call->table, NULL, 0, &none);
+    if (ctr_rc(call->conn) == SQLITE_OK) keep_former(call, &wanted);
+    ctr_shape_close(&wanted);
+    name_counters(call);
+    if (ctr_catalog_named(&entry, call->conn, call->schema, call->counters))
+        call->birth = ctr_text_copy(call->conn, entry.birth);
+    ctr_catalog_close_entry(&entry);
+    ctr_run_do(&run, CTR_SQL_OPENINGS_KEEP, NULL);
+    ctr_triggers_drop(call->conn, call->schema, call->counters);
+    ctr_run_do(&run, CTR_SQL_TRACK_DROP, NULL);
+    ctr_tracked_close(&call->tracked);
+    ctr_shape_close(&call->shape);
+}
+
+/* Lists the kept cells of the counters of a shape in the order of another one. */
+static const char *list_former(ctr_conn *conn, const ctr_shape *now, const ctr_shape *former)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; i < now->n_keys; i++)
+        sqlite3_str_appendf(out, "%sk%d", ctr_text_separator(out, ", "), i);
+    for (int i = 0; i < now->n_counters; i++) {
+        int n = ctr_shape_counter_like(former, ctr_shape_counter_name(now, i));
+        if (n >= 0)
+            sqlite3_str_appendf(out, ", n%d", n);
+        else
+            sqlite3_str_appendall(out, ", NULL");
+    }
+    return ctr_text_built(conn, out);
 }
 
 /* Does what counter_track or counter_replicate asks for. Returns the number of rows that were
@@ -766,11 +965,20 @@ static int64_t tracking_track(tracking_call *call)
 {
     if (is_so(call) || ctr_rc(call->conn) != SQLITE_OK) return 0;
     if (!call->counters) take_up_counters(call);
+    ctr_shape before = {0};
     if (call->counters) {
-        ctr_shape before = {0};
+        ctr_stored_mend_index(call->file, call->counters);
+        tracking_open_counters(call);
+    }
+    bool rekeys = call->counters && call->rekeys && !is_key_same(call);
+    if (call->counters && !rekeys) {
         int64_t counted = go_on_tracking(call, &before);
         ctr_shape_close(&before);
         return counted;
+    }
+    if (rekeys) {
+        ctr_shape_copy(call->conn, &before, &call->shape);
+        drop_former(call);
     }
     begin_tracking(call);
     tracking_open_counters(call);
@@ -779,6 +987,12 @@ static int64_t tracking_track(tracking_call *call)
     call->stamps = call->replicates;
     if (ctr_rc(call->conn) == SQLITE_OK) ctr_triggers_create(&call->tracked, call->file);
     if (ctr_rc(call->conn) == SQLITE_OK) ctr_tracked_note(call->file, call->counters, &call->shape);
+    if (rekeys && ctr_rc(call->conn) == SQLITE_OK) {
+        carry_former(call, list_former(call->conn, &call->shape, &before));
+        call->opening.carries = call->again = true;
+        if (call->opening.answer == CTR_UNANSWERED) call->opening.answer = CTR_SAME;
+    }
+    ctr_shape_close(&before);
     int64_t counted = counting_opening(call, true);
     set_spread(call);
     return counted;
@@ -892,6 +1106,7 @@ static int64_t tracking_untrack(tracking_call *call)
  *                     assigns keys. A table that is tracked already need not repeat it.
  *     keys=spread     of counter_replicate: each file gives out numbers from a place of its own
  *                     (tracked/spread.c), up to 2^53 - 1; 'keys=spread 63' up to 2^63 - 1
+ *     keys=changed    a migration has given the table another key: its rows keep their counts
  *     opening=same    the present values are those of a copy: as counter_opening(table, 'same'),
  *                     also with openings of other files that stand in its counters already
  *     opening=add     they add up with such openings
@@ -981,6 +1196,7 @@ static void close_tracking(tracking_call *call)
     sqlite3_free(call->counters);
     for (int i = 0; i < call->n && call->births; i++) sqlite3_free(call->births[i]);
     sqlite3_free(call->births);
+    sqlite3_free(call->birth);
     sqlite3_free(call->ended);
     sqlite3_free(call->names);
     sqlite3_free(call->opening.met);
@@ -1012,6 +1228,7 @@ static bool take_option(sqlite3_context *ctx, tracking_call *call, const char *f
                         const char *option)
 {
     bool assigned = sqlite3_stricmp(option, "keys=assigned") == 0,
+         rekeys = sqlite3_stricmp(option, "keys=changed") == 0,
          same = sqlite3_stricmp(option, "opening=same") == 0,
          add = sqlite3_stricmp(option, "opening=add") == 0,
          again = sqlite3_stricmp(option, "values=again") == 0,
@@ -1027,12 +1244,14 @@ static bool take_option(sqlite3_context *ctx, tracking_call *call, const char *f
         return agrees(ctx, function, option, keys ? 1 : spreads ? 2 : 0, assigned ? 1 : 2);
     if (same || add) call->opening.answer = same ? CTR_SAME : CTR_ADD;
     if (again) call->again = true;
+    if (rekeys) call->rekeys = true;
     if (newest || oldest) call->values = newest ? CTR_VALUES_NEWEST : CTR_VALUES_OLDEST;
-    if (again) return true;
+    if (again || rekeys) return true;
     if (same || add) return agrees(ctx, function, option, answer, (int)call->opening.answer);
     if (newest || oldest) return agrees(ctx, function, option, values, (int)call->values);
     ctr_arg_error(ctx,
-                  "%s: unknown option '%s'; the options are: 'keys=assigned', 'opening=same', "
+                  "%s: unknown option '%s'; the options are: 'keys=assigned', 'keys=changed', "
+                  "'opening=same', "
                   "'opening=add', 'values=again', 'missing=restored', 'missing=deleted'%s",
                   function, option,
                   call->replicates

@@ -734,6 +734,7 @@ typedef struct ctr_opening {
     const bool *ended;    /* borrowed; by regular column: this file ended its counter */
     int n_ended;          /* of them are known */
     ctr_answer_to answer; /* about openings of other files that stand in the cells already */
+    bool carries;         /* rows that have counts already need no opening: the key has changed */
     int64_t n;            /* values that were counted under the id */
     uint8_t *met;         /* owned: the ids of those openings */
     size_t n_met, room_met;

@@ -689,7 +689,8 @@ static ctr_opening *opening_of(const ctr_tracked_row *row, int counter, const ct
 {
     ctr_opening *opening = reports_opening(row->table);
     bool is = row->event == CTR_ROW_FOUND && opening && opening->opens[counter] && !value->none &&
-              !value->null && value->n != 0;
+              !value->null && value->n != 0 &&
+              !(opening->carries && ctr_row_state(row->table->row, counter).touched);
     return is ? opening : NULL;
 }
 

@@ -305,7 +305,7 @@ def test_rows_of_a_replicated_table_go_whole_by_sync_and_by_batches(place):
 def test_track_takes_an_option_among_the_columns(place):
     make("t.db", "CREATE TABLE t(id INTEGER PRIMARY KEY, a INT, b INT)", "INSERT INTO t VALUES (1, 2, 3)")
     fails(r"t\.db: t: SQLite gives out the key id by itself, .*a natural key or UUIDs.*'keys=assigned'.*", "track", "t.db", "t", "a")
-    fails(r"t\.db: unknown option 'keys=given'; the options are: 'keys=assigned', 'opening=same', 'opening=add', 'values=again', 'missing=restored', 'missing=deleted'",
+    fails(r"t\.db: unknown option 'keys=given'; the options are: 'keys=assigned', 'keys=changed', 'opening=same', 'opening=add', 'values=again', 'missing=restored', 'missing=deleted'",
           "track", "t.db", "t", "a", "keys=given")
     assert run("track", "t.db", "t", "a", "keys=assigned", "b") == (0, "t\t1\n", "")
 

@@ -2,17 +2,19 @@
 row is lost, doubled or made one with another. Each row has a hidden identity, a text that nobody changes. Numbers are forced
 to meet: two files take the same one, far above their places. Then one row keeps it, and the others come back under new ones."""
 import contextlib
+import importlib
 import json
 import os
 import random
 import re
 import shutil
 import sqlite3
+import sys
 
 import pytest
 
 from conftest import EXAMPLES, SEED
-from files import connect, copy_live
+from files import ROOT, connect, copy_live
 
 ORDERS = "CREATE TABLE {}(id INTEGER PRIMARY KEY AUTOINCREMENT, uid TEXT NOT NULL, note TEXT, code TEXT{}, n INTEGER NOT NULL DEFAULT 0)"
 LINES = "CREATE TABLE lines(id INTEGER PRIMARY KEY AUTOINCREMENT, uid TEXT NOT NULL, orders INTEGER REFERENCES orders(id), of TEXT)"
@@ -273,3 +275,13 @@ def test_no_row_is_lost_doubled_or_made_one_with_another(tmp_path, number):
     check(world)
     for one in world.files:
         one.db.close()
+
+
+def test_the_simulated_odds_of_one_number_in_two_files_are_those_that_are_drawn():
+    sys.path.insert(0, os.path.join(ROOT, "tests", "model"))
+    odds = importlib.import_module("spread_odds")
+    ran = [odds.simulate(8, 10, 20000, step=37, seed=seed) for seed in range(12)]  # places from a range of 2^16 numbers
+    expected, met = sum(each[0] for each in ran), sum(each[1] for each in ran)
+    assert met > 50 and 0.7 < met / expected < 1.4, f"{met} where {expected} are expected"
+    expected = odds.simulate(8, 10, 50000)[0]
+    assert 20 * expected < 0.01, "a million syncs of eight files, ten rows each"

@@ -266,7 +266,7 @@ SELECT counter_opening('products', 'add', '00000000-0000-8000-8000-000000000001'
 SELECT counter_opening('products', 'add', (SELECT name FROM counter_state WHERE kind = 'opening'));
 --! counter_opening: the opening is that of this file: name the one of the other file
 SELECT counter_track('products', 'opening=one');
---! counter_track: unknown option 'opening=one'; the options are: 'keys=assigned', 'opening=same', 'opening=add', 'values=again', 'missing=restored', 'missing=deleted'
+--! counter_track: unknown option 'opening=one'; the options are: 'keys=assigned', 'keys=changed', 'opening=same', 'opening=add', 'values=again', 'missing=restored', 'missing=deleted'
 SELECT count(*) FROM counter_state WHERE kind = 'answer';
 --= 0
 

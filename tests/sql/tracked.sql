@@ -514,7 +514,7 @@ CREATE TABLE new_odd(k INTEGER PRIMARY KEY, n INTEGER, _n INTEGER);
 DROP TABLE odd;
 ALTER TABLE new_odd RENAME TO odd;
 SELECT counter_track('odd', 'n');
---! counter_track: odd: the key is (k INTEGER BINARY), but that of its counters, odd_counters, is (k TEXT BINARY)
+--! counter_track: odd: the key is (k INTEGER BINARY), but that of its counters, odd_counters, is (k TEXT BINARY): if a migration has changed it, add 'keys=changed' to the call
 DROP TABLE odd;
 CREATE TABLE even(k TEXT PRIMARY KEY, n INTEGER);
 SELECT counter_track('even', 'n');
@@ -818,11 +818,11 @@ SELECT counter_track('t');
 DROP TABLE t;
 CREATE TABLE t(k TEXT COLLATE NOCASE PRIMARY KEY, n INTEGER);
 SELECT counter_track('t');
---! counter_track: t: the key is (k TEXT NOCASE), but that of its counters, t_counters, is (k TEXT BINARY)
+--! counter_track: t: the key is (k TEXT NOCASE), but that of its counters, t_counters, is (k TEXT BINARY): if a migration has changed it, add 'keys=changed' to the call
 DROP TABLE t;
 CREATE TABLE t(k TEXT, l TEXT, n INTEGER, PRIMARY KEY(k, l));
 SELECT counter_track('t');
---! counter_track: t: the key is (k TEXT BINARY, l TEXT BINARY), but that of its counters, t_counters, is (k TEXT BINARY)
+--! counter_track: t: the key is (k TEXT BINARY, l TEXT BINARY), but that of its counters, t_counters, is (k TEXT BINARY): if a migration has changed it, add 'keys=changed' to the call
 DROP TABLE t;
 CREATE TABLE t(n INTEGER);
 SELECT counter_track('t');
@@ -830,7 +830,7 @@ SELECT counter_track('t');
 DROP TABLE t;
 CREATE TABLE t(l TEXT PRIMARY KEY, n INTEGER);
 SELECT counter_track('t');
---! counter_track: t: the key is (l TEXT BINARY), but that of its counters, t_counters, is (k TEXT BINARY)
+--! counter_track: t: the key is (l TEXT BINARY), but that of its counters, t_counters, is (k TEXT BINARY): if a migration has changed it, add 'keys=changed' to the call
 DROP TABLE t;
 CREATE VIEW t AS SELECT 1 AS n;
 SELECT counter_track('t');
@@ -1573,13 +1573,13 @@ SELECT counter_track('t', 'n');
 -- # an-unknown-option-is-refused-with-those-that-are-known
 CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, "a=b" INTEGER);
 SELECT counter_track('t', 'n', 'keys=given');
---! counter_track: unknown option 'keys=given'; the options are: 'keys=assigned', 'opening=same', 'opening=add', 'values=again', 'missing=restored', 'missing=deleted'
+--! counter_track: unknown option 'keys=given'; the options are: 'keys=assigned', 'keys=changed', 'opening=same', 'opening=add', 'values=again', 'missing=restored', 'missing=deleted'
 SELECT counter_track('t', 'n', 'a=b');
---! counter_track: unknown option 'a=b'; the options are: 'keys=assigned', 'opening=same', 'opening=add', 'values=again', 'missing=restored', 'missing=deleted'
+--! counter_track: unknown option 'a=b'; the options are: 'keys=assigned', 'keys=changed', 'opening=same', 'opening=add', 'values=again', 'missing=restored', 'missing=deleted'
 SELECT counter_track('t', 'n', 'keys=assigned ');
---! counter_track: unknown option 'keys=assigned '; the options are: 'keys=assigned', 'opening=same', 'opening=add', 'values=again', 'missing=restored', 'missing=deleted'
+--! counter_track: unknown option 'keys=assigned '; the options are: 'keys=assigned', 'keys=changed', 'opening=same', 'opening=add', 'values=again', 'missing=restored', 'missing=deleted'
 SELECT counter_track('t', 'n', '=');
---! counter_track: unknown option '='; the options are: 'keys=assigned', 'opening=same', 'opening=add', 'values=again', 'missing=restored', 'missing=deleted'
+--! counter_track: unknown option '='; the options are: 'keys=assigned', 'keys=changed', 'opening=same', 'opening=add', 'values=again', 'missing=restored', 'missing=deleted'
 SELECT counter_track('t', 'keys=assigned');
 --! counter_track: t: name the columns to be tracked
 SELECT counter_track('keys=assigned', 'n');
@@ -1677,3 +1677,85 @@ SELECT key, counter_value(cell), counter_is_deleted(cell) FROM counter_cells('t'
 --= ["a"]|NULL|1
 SELECT count(*) FROM counter_tracked WHERE row_key NOT NULL;
 --= 0
+
+-- # a-table-whose-key-has-changed-keeps-its-counts-by-one-call
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, name TEXT);
+INSERT INTO t VALUES('a', 1, 'A'), ('b', 2, 'B'), ('c', NULL, 'C');
+SELECT counter_replicate('t', 'n');
+--= 3
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+UPDATE main.t SET n = n + 10;
+UPDATE phone.t SET n = n + 100;
+BEGIN;
+CREATE TABLE new(shop TEXT NOT NULL DEFAULT 's', k TEXT NOT NULL, n INTEGER, name TEXT, PRIMARY KEY (shop, k));
+INSERT INTO new(k, n, name) SELECT k, n, name FROM main.t;
+DROP TABLE main.t;
+ALTER TABLE new RENAME TO t;
+SELECT counter_replicate('main.t', 'n');
+--! counter_replicate: t: the key is (shop TEXT BINARY, k TEXT BINARY), but that of its counters, t_counters, is (k TEXT BINARY): if a migration has changed it, add 'keys=changed' to the call
+SELECT counter_replicate('main.t', 'n', 'keys=changed');
+--= 3
+SELECT counter_track('main.t', 'keys=changed');
+--= 0
+COMMIT;
+SELECT table_name, note FROM counter_sync('phone');
+--! counter_sync: table t: the tables differ in a key column: the giving file has k, the taking file has shop
+CREATE TABLE phone.new(shop TEXT NOT NULL DEFAULT 's', k TEXT NOT NULL, n INTEGER, name TEXT, PRIMARY KEY (shop, k));
+INSERT INTO phone.new(k, n, name) SELECT k, n, name FROM phone.t;
+DROP TABLE phone.t;
+ALTER TABLE phone.new RENAME TO t;
+SELECT counter_replicate('phone.t', 'KEYS=changed', 'values=oldest');
+--= 3
+SELECT count(*) FROM phone.sqlite_master WHERE name LIKE '%former%';
+--= 0
+SELECT table_name, note FROM counter_sync('phone');
+--= t|NULL
+SELECT * FROM main.t;
+--= s|a|111|A
+--= s|b|112|B
+--= s|c|NULL|C
+SELECT * FROM phone.t;
+--= s|a|111|A
+--= s|b|112|B
+--= s|c|NULL|C
+INSERT INTO main.t_counters(t_counters) VALUES('integrity-check');
+INSERT INTO phone.t_counters(t_counters) VALUES('integrity-check');
+
+-- # a-changed-key-for-which-rows-cannot-be-known-is-refused
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, m INTEGER);
+INSERT INTO t VALUES('a', 1, 1), ('b', 2, 2), ('B', 3, 3);
+SELECT counter_track('t', 'n', 'm');
+--= 3
+CREATE TABLE new(id TEXT PRIMARY KEY, n INTEGER, m INTEGER);
+INSERT INTO new SELECT 'new ' || k, n, m FROM t;
+DROP TABLE t;
+ALTER TABLE new RENAME TO t;
+SELECT counter_track('t', 'keys=changed');
+--! counter_track: t: its rows are known by the former key, which has a column k: keep that column in the table until this call
+ALTER TABLE t ADD COLUMN k;
+SELECT counter_track('t', 'keys=changed');
+--! counter_track: t: no row has the former key of 3 rows that have counters, such as ('a'): a row that is to go is deleted before the table is made anew
+SELECT counter_track('t', 'keys=changed', 'missing=deleted');
+--! counter_track: t: while its key changes no option says what becomes of missing rows, whose new key nobody knows
+UPDATE t SET k = substr(id, 5);
+INSERT INTO t VALUES('more', 5, 5, 'a');
+SELECT counter_track('t', 'keys=changed');
+--! counter_track: t: 1 of its rows has the former key of another one, whose counts would be in both
+UPDATE t SET k = 'c' WHERE id = 'more';
+SELECT counter_track('t', 'keys=changed');
+--= 1
+SELECT * FROM t_counters ORDER BY id;
+--= more|5|5
+--= new B|3|3
+--= new a|1|1
+--= new b|2|2
+ALTER TABLE t RENAME COLUMN n TO pieces;
+CREATE TABLE new(k TEXT PRIMARY KEY, id TEXT, pieces INTEGER, m INTEGER);
+INSERT INTO new SELECT k, id, pieces, m FROM t;
+SELECT counter_track('t', 'pieces');
+--= 0
+DROP TABLE t;
+ALTER TABLE new RENAME TO t;
+SELECT counter_track('t', 'keys=changed');
+--! counter_track: t: column n is pieces here, and other files know it by its first name, which must be its name when the key changes
