@@ -65,3 +65,13 @@ VALUES (:tab, 'column', :number, :birth, :name, :generation)
 -- name: COLUMNS_NOT_NOTED
 DELETE FROM "{schema}".counter_state
  WHERE tab = :tab AND kind BETWEEN 'column' AND 'column' AND row = -1;
+
+-- The columns of a replicated table that stay in this file, by their present names.
+-- name: COLUMNS_LOCAL
+SELECT name FROM "{schema}".counter_state WHERE tab = :tab AND kind BETWEEN 'local' AND 'local';
+
+-- name: COLUMNS_ADD_LOCAL
+INSERT OR IGNORE INTO "{schema}".counter_state(tab, kind, name) VALUES (:tab, 'local', :name);
+
+-- name: COLUMNS_END_LOCAL
+DELETE FROM "{schema}".counter_state WHERE tab = :tab AND kind = 'local' AND name = :name COLLATE NOCASE;

@@ -211,6 +211,7 @@ static void fn_stats_reset(sqlite3_context *ctx, int argc, sqlite3_value **argv)
  *     column_name  the name of its column
  *     state        'tracked'   its changes are counted
  *                  'regular'   of a replicated table: the last write wins
+ *                  'local'     it stays in this file
  *                  'spread'    of its key: SQLite gives it out, each file from a place of its own
  *                  'replaced'  another row had the number of this one first (merge/renumber.c)
  *                  'broken'    a trigger is missing or changed: call counter_track again
@@ -482,6 +483,9 @@ static void show_whole(ctr_answer *answer, ctr_tab *tab, ctr_showing *showing)
         show_state(answer, tracked->table, ctr_tracked_regular(tracked, i)->name, "regular");
     if (shape->replicated && ctr_tracked_travel(tracked) == 0)
         show_state(answer, tracked->table, NULL, "regular");
+    for (size_t i = 0; i < tracked->ordinary.n; i++)
+        if (tracked->ordinary.columns[i].local)
+            show_state(answer, tracked->table, tracked->ordinary.columns[i].name, "local");
     show_spread(answer, tab, tracked);
     show_replaced(answer, tab, tracked);
     if (ctr_rc(tab->conn) == SQLITE_OK) ctr_row_open(&row, tab->file, tracked->counters, shape);
@@ -633,7 +637,7 @@ void ctr_warnings_close(ctr_warnings *list)
 /* Returns whether a column could travel, and neither counts nor is a regular one. */
 static bool stays_at_home(const ctr_tracked *tracked, const ctr_described *column)
 {
-    return column->name && column->key < 0 && !column->generated &&
+    return column->name && column->key < 0 && !column->generated && !column->local &&
            ctr_tracked_named(tracked, column->name) < 0;
 }
 

@@ -25,11 +25,14 @@ typedef struct tracking_call {
     char *birth;               /* owned: then the name that it has between files */
     bool keys_assigned, again; /* options, as is the answer in `opening` */
     int spread;                /* another one: the bits of the numbers; 0: not asked for */
+    int n_local;               /* options: the columns that stay in this file */
+    const char **local;        /* owned; their names are borrowed */
     ctr_values_say values;     /* another option, of counter_replicate */
     missing_rows missing;      /* another option */
     bool replicates;           /* it is counter_replicate */
     bool stamps;               /* it has something to stamp: rows, or columns that are new to it */
     bool adds;                 /* it makes columns of a replicated table regular ones */
+    bool relists;              /* it keeps more columns in this file */
     int first_new;             /* the least number of those */
     bool walks;                /* something else has changed that any row may show */
     ctr_opening opening;
@@ -298,10 +301,115 @@ static bool is_to_be_counter(const tracking_call *call, const char *name)
 /* Returns whether a column of the table is neither key nor counter, and can be written. */
 static bool is_regular(const tracking_call *call, const ctr_described *column)
 {
-    return column->name && column->key < 0 && !column->generated &&
+    return column->name && column->key < 0 && !column->generated && !column->local &&
            ctr_tracked_counter(&call->tracked, column->name) < 0 &&
            !is_to_be_counter(call, column->name);
 }
+
+/* ---- columns that stay in this file ---------------------------------------------------------- */
+
+static bool is_unique_in(const ctr_ordinary *ordinary, const char *column)
+{
+    for (size_t i = 0; i < ordinary->n_terms; i++) {
+        const char *name = ordinary->terms[i].name;
+        if (!name || sqlite3_stricmp(name, column) == 0) return true; /* an expression may use it */
+    }
+    return false;
+}
+
+/* Rows of other files get its DEFAULT, which must be possible, also for several rows. */
+static void refuse_local(tracking_call *call, const ctr_described *column, const char *name)
+{
+    ctr_conn *conn = call->conn;
+    const ctr_tracked *tracked = &call->tracked;
+    if (!column)
+        ctr_problem_set(conn, SQLITE_ERROR, "%s: there is no column '%s'", call->table, name);
+    else if (column->key >= 0)
+        ctr_problem_set(conn, SQLITE_ERROR,
+                        "%s: column %s is part of the key, and cannot stay in this file",
+                        call->table, name);
+    else if (column->generated)
+        ctr_problem_set(conn, SQLITE_ERROR, "%s: column %s is generated, and travels in no file",
+                        call->table, name);
+    else if (ctr_tracked_named(tracked, name) >= 0 || is_to_be_counter(call, name))
+        ctr_problem_set(conn, SQLITE_ERROR,
+                        "%s: column %s travels: counter_untrack('%s', '%s') ends that, and then it "
+                        "can stay in this file; all files must do so",
+                        call->table, name, call->table, name);
+    else if (column->not_null && !column->value)
+        ctr_problem_set(conn, SQLITE_ERROR,
+                        "%s: column %s is NOT NULL and has no DEFAULT, which rows of other files "
+                        "would get",
+                        call->table, name);
+    else if (column->value && sqlite3_stricmp(column->value, "NULL") != 0 &&
+             ctr_ordinary_read_terms(&call->tracked.ordinary, conn, call->schema, call->table) ==
+                 SQLITE_OK &&
+             is_unique_in(&call->tracked.ordinary, name))
+        ctr_problem_set(conn, SQLITE_ERROR,
+                        "%s: column %s is UNIQUE and has the DEFAULT %s, which two rows of other "
+                        "files would get: it must be NULL",
+                        call->table, name, column->value);
+}
+
+static bool is_local(const ctr_tracked *tracked, const char *name)
+{
+    const ctr_described *column = ctr_ordinary_column(&tracked->ordinary, name);
+    return column && column->local;
+}
+
+/* A column that stays in this file and is missing was renamed or dropped. It was dropped if each
+ * column that is there has its place; the call says so, too, if it names another one. */
+static void check_lost_local(tracking_call *call, ctr_run *run, bool named)
+{
+    bool asks = false;
+    const ctr_tracked *tracked = &call->tracked;
+    const char *lost = tracked->lost_local;
+    if (!lost || ctr_rc(call->conn) != SQLITE_OK) return;
+    for (size_t i = 0; i < tracked->ordinary.n && !named; i++) {
+        const ctr_described *column = &tracked->ordinary.columns[i];
+        asks =
+            asks || (is_regular(call, column) && !ctr_tracked_regular_named(tracked, column->name));
+    }
+    if (asks)
+        ctr_problem_set(call->conn, SQLITE_ERROR,
+                        "%s: column %s, which stays in this file, is missing: if it was renamed, "
+                        "add 'local=<its name>' to the call; if it was dropped, call "
+                        "counter_untrack('%s', '%s')",
+                        call->table, lost, call->table, lost);
+    ctr_run_with(run, CTR_SQL_COLUMNS_END_LOCAL, ":name t", lost);
+}
+
+/* Notes the columns that are to stay in this file. Returns whether there are new ones: then the
+ * triggers are made anew, so that other connections read their names. */
+static bool replicating_keep_local(tracking_call *call)
+{
+    bool any = false;
+    ctr_run run = ctr_run_on(call->conn, call->schema, call->counters);
+    for (int i = 0; i < call->n_local && ctr_rc(call->conn) == SQLITE_OK; i++) {
+        const char *name = call->local[i];
+        if (is_local(&call->tracked, name)) continue;
+        refuse_local(call, ctr_ordinary_column(&call->tracked.ordinary, name), name);
+        if (ctr_rc(call->conn) == SQLITE_OK)
+            ctr_run_with(&run, CTR_SQL_COLUMNS_ADD_LOCAL, ":name t", name);
+        any = true;
+    }
+    check_lost_local(call, &run, any);
+    return any && ctr_rc(call->conn) == SQLITE_OK;
+}
+
+/* Ends that a column stays in this file: the next counter_replicate makes it a regular one. Returns
+ * false if it does not. */
+static bool replicating_end_local(tracking_call *call, const char *name)
+{
+    const char *lost = call->tracked.lost_local;
+    if (!is_local(&call->tracked, name) && (!lost || sqlite3_stricmp(lost, name) != 0))
+        return false;
+    ctr_run run = ctr_run_on(call->conn, call->schema, call->counters);
+    ctr_run_with(&run, CTR_SQL_COLUMNS_END_LOCAL, ":name t", name);
+    return true;
+}
+
+/* ---- regular columns ------------------------------------------------------------------------- */
 
 /* Ends the replication of regular columns that become counters. Returns whether there are any. */
 static bool end_regular(tracking_call *call, ctr_tab *tab)
@@ -422,6 +530,8 @@ static bool replicating_add(tracking_call *call)
         ctr_run_do(&run, CTR_SQL_REGULAR_BEGIN, NULL); /* its row cells are empty */
         tracking_open_counters(call);
     }
+    call->relists = replicating_keep_local(call);
+    if (call->relists) tracking_open_counters(call);
     if (ctr_rc(call->conn) != SQLITE_OK) return false;
     ctr_tab *tab = ctr_tab_of(call->file, call->counters, &call->shape);
     bool changed = end_regular(call, tab);
@@ -631,6 +741,9 @@ static bool are_columns_there(const tracking_call *call)
         if (is_regular(call, column) && !ctr_tracked_regular_named(tracked, column->name))
             return false;
     }
+    for (int i = 0; i < call->n_local; i++)
+        if (!is_local(tracked, call->local[i])) return false;
+    if (tracked->lost_local) return false;
     return call->shape.replicated;
 }
 
@@ -708,7 +821,7 @@ static int64_t go_on_tracking(tracking_call *call, ctr_shape *before)
                         "renamed, rename them back, call %s, and rename them again",
                         call->table, ctr_tracked_function(&call->tracked));
     if (ctr_rc(call->conn) == SQLITE_OK && call->n == 0) check_lost(call);
-    if (ctr_rc(call->conn) == SQLITE_OK && (added || !whole))
+    if (ctr_rc(call->conn) == SQLITE_OK && (added || call->relists || !whole))
         ctr_triggers_create(&call->tracked, call->file);
     if (ctr_rc(call->conn) != SQLITE_OK) return 0;
 
@@ -915,6 +1028,20 @@ static void name_counters(tracking_call *call)
     }
 }
 
+/* Names all columns that stay in this file in the call. */
+static void name_local(tracking_call *call)
+{
+    const ctr_ordinary *ordinary = &call->tracked.ordinary;
+    size_t n = (size_t)(call->n_local + call->tracked.n_local) + 1;
+    const char **local = sqlite3_realloc64((void *)call->local, n * sizeof *local);
+    if (!local) ctr_problem_nomem(call->conn);
+    if (!local) return;
+    call->local = local;
+    for (size_t i = 0; i < ordinary->n; i++)
+        if (ordinary->columns[i].local)
+            local[call->n_local++] = ctr_text_print(call->conn, "%s", ordinary->columns[i].name);
+}
+
 /* Drops the counters of a table whose key has changed, and keeps what its rows have. */
 static void drop_former(tracking_call *call)
 {
@@ -924,6 +1051,7 @@ static void drop_former(tracking_call *call)
     ctr_run run = ctr_run_on(call->conn, call->schema, call->counters);
     call->replicates = call->replicates || call->shape.replicated;
     refuse_unlike(call);
+    name_local(call);
     if (ctr_rc(call->conn) != SQLITE_OK) return;
     run.slots.name = call->table;
     run.slots.keys = ctr_shape_key_list(call->conn, &call->shape);
@@ -1022,7 +1150,7 @@ static void note_untracked(const tracking_call *call)
 static void drop_tracked_column(tracking_call *call, const char *name)
 {
     int counter = ctr_tracked_counter(&call->tracked, name);
-    if (counter < 0 && replicating_drop(call, name)) return;
+    if (counter < 0 && (replicating_drop(call, name) || replicating_end_local(call, name))) return;
     int like = counter < 0 ? ctr_shape_counter_like(&call->shape, name) : -1;
     bool lost = like >= 0 && call->tracked.columns[call->shape.n_keys + like].lost;
     if (lost) counter = like; /* its column was dropped from the table unnoticed */
@@ -1110,6 +1238,8 @@ static int64_t tracking_untrack(tracking_call *call)
  *     opening=same    the present values are those of a copy: as counter_opening(table, 'same'),
  *                     also with openings of other files that stand in its counters already
  *     opening=add     they add up with such openings
+ *     local=notes     of counter_replicate, once for each: a column that stays in this file. Rows
+ *                     that a merge brings get its DEFAULT
  *     values=again    the present values count although counter_untrack ended the counter in this
  *                     file, and files that have merged it may hold them as counts already
  *     values=newest   of counter_replicate: the values that the rows had when this file began to
@@ -1196,6 +1326,7 @@ static void close_tracking(tracking_call *call)
     sqlite3_free(call->counters);
     for (int i = 0; i < call->n && call->births; i++) sqlite3_free(call->births[i]);
     sqlite3_free(call->births);
+    sqlite3_free((void *)call->local);
     sqlite3_free(call->birth);
     sqlite3_free(call->ended);
     sqlite3_free(call->names);
@@ -1227,6 +1358,11 @@ static bool take_missing(sqlite3_context *ctx, tracking_call *call, const char *
 static bool take_option(sqlite3_context *ctx, tracking_call *call, const char *function,
                         const char *option)
 {
+    static const char LOCAL[] = "local=";
+    if (call->replicates && sqlite3_strnicmp(option, LOCAL, sizeof LOCAL - 1) == 0) {
+        call->local[call->n_local++] = option + sizeof LOCAL - 1;
+        return true;
+    }
     bool assigned = sqlite3_stricmp(option, "keys=assigned") == 0,
          rekeys = sqlite3_stricmp(option, "keys=changed") == 0,
          same = sqlite3_stricmp(option, "opening=same") == 0,
@@ -1254,9 +1390,9 @@ static bool take_option(sqlite3_context *ctx, tracking_call *call, const char *f
                   "'opening=same', "
                   "'opening=add', 'values=again', 'missing=restored', 'missing=deleted'%s",
                   function, option,
-                  call->replicates
-                      ? ", 'keys=spread', 'keys=spread 63', 'values=newest', 'values=oldest'"
-                      : "");
+                  call->replicates ? ", 'keys=spread', 'keys=spread 63', 'local=<column>', "
+                                     "'values=newest', 'values=oldest'"
+                                   : "");
     return false;
 }
 
@@ -1286,8 +1422,9 @@ static void run_tracking(sqlite3_context *ctx, const char *function, int argc, s
     ctr_problem problem;
     const char *table = ctr_arg_text(ctx, function, "the table", argv[0]);
     call.names = table ? sqlite3_malloc64(((size_t)argc + 1) * sizeof *call.names) : NULL;
-    if (table && !call.names) sqlite3_result_error_nomem(ctx);
-    bool named = call.names != NULL;
+    call.local = table ? sqlite3_malloc64(((size_t)argc + 1) * sizeof *call.local) : NULL;
+    bool named = call.names && call.local;
+    if (table && !named) sqlite3_result_error_nomem(ctx);
     for (int i = 1; i < argc && named; i++) named = take_argument(ctx, &call, function, argv[i]);
     if (named) {
         ctr_problem_begin(call.conn, &problem);

@@ -309,10 +309,15 @@ static void refuse_column(const ctr_merge *merge, const ctr_registry *registry,
     const ctr_tracked *tracked = merge->showing.tracked;
     const ctr_span given = {(const char *)column->name, column->name_size};
     char *name = ctr_text_of(merge->conn, given);
+    const ctr_described *there = name ? ctr_ordinary_column(&tracked->ordinary, name) : NULL;
+    if (there && there->local)
+        ctr_problem_set(merge->conn, SQLITE_ERROR,
+                        "column %s stays in this file and travels at the source: call "
+                        "counter_untrack(%Q, %Q) there, and counter_replicate(%Q, 'local=%s')",
+                        name, tracked->table, name, tracked->table, name);
     int64_t generation = name ? ctr_shape_generation(&merge->shape, name, &spelling) : 0;
     bool at_home = ctr_regular_was_named(registry, given.text, given.size, generation);
-    bool refused =
-        name && !at_home && generation % 2 == 0 && ctr_ordinary_column(&tracked->ordinary, name);
+    bool refused = name && !at_home && generation % 2 == 0 && there;
     bool is_older = column->stamp.kind == CTR_STAMP_OWN &&
                     ctr_stamp_generation(column->stamp.own.number) < generation;
     if (refused) refuse_regular_before(merge, name, generation, is_older);

@@ -4,6 +4,7 @@
  *     a table is replicated in both files, or in none
  *     a column is a counter in both, or a regular column in both
  *     a regular column of the giving file that the taking one has is replicated there, too
+ *     a column stays in both files, or in none
  *     the keys are spread in both, or in none
  *
  * Columns belong together by the names that they had when they were tracked or replicated first
@@ -151,6 +152,26 @@ static const char *is_spread_in_one(const ctr_kinds *a, const ctr_kinds *b)
                           spread->called, other->called, other->tracked->table);
 }
 
+/* Looks for a column that stays in `a` and travels in `b`. */
+static const char *stays_in_one(const ctr_kinds *a, const ctr_kinds *b)
+{
+    const ctr_ordinary *ordinary = &a->tracked->ordinary;
+    const ctr_registry *regular = a->tracked->n_local > 0 ? ctr_regular_of(b->tab) : NULL;
+    for (size_t i = 0; regular && i < ordinary->n; i++) {
+        const char *name = ordinary->columns[i].name;
+        bool travels = ctr_shape_counter_like(b->shape, name) >= 0 ||
+                       ctr_regular_named(regular, name, strlen(name)) >= 0;
+        if (ordinary->columns[i].local && travels)
+            return ctr_text_print(
+                a->tab->conn,
+                "column %s stays in %s and travels in %s: call counter_untrack(%Q, %Q) in %s, "
+                "whose copy of it then stays there with counter_replicate(%Q, 'local=%s')",
+                name, a->called, b->called, b->tracked->table, name, b->called, b->tracked->table,
+                name);
+    }
+    return NULL;
+}
+
 const char *ctr_kinds_differ(const ctr_kinds *mine, const ctr_kinds *theirs, bool gives)
 {
     const ctr_kinds *one = gives ? theirs : mine, *other = gives ? mine : theirs;
@@ -160,6 +181,8 @@ const char *ctr_kinds_differ(const ctr_kinds *mine, const ctr_kinds *theirs, boo
     if (!mine->tracked || !theirs->tracked) return NULL; /* without memory */
     const char *why = counts_in_one(one, other);
     if (!why) why = counts_in_one(other, one);
+    if (!why) why = stays_in_one(one, other);
+    if (!why) why = stays_in_one(other, one);
     if (!why) why = is_spread_in_one(one, other);
     return why ? why : is_not_regular_yet(mine, theirs);
 }

@@ -417,6 +417,7 @@ static bool begin_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
     writing->rowid = rowid;
     writing->keys = keys;
     writing->aside = writing->ended = false;
+    writing->begins = showing->merged && showing->merged->begins && showing->merged->was_live;
     ctr_writing_forget_why(writing);
     take_values_to_show(showing);
     for (int i = 0; i < showing->tracked->shape->n_counters; i++)

@@ -525,6 +525,27 @@ static void look_up_columns(ctr_tracked *tracked)
     }
 }
 
+/* Marks the columns that stay in this file. */
+static void look_up_local(ctr_tracked *tracked)
+{
+    ctr_ordinary *ordinary = &tracked->ordinary;
+    ctr_run run = ctr_run_on(tracked->conn, tracked->schema, tracked->counters);
+    sqlite3_stmt *row =
+        tracked->shape->replicated ? ctr_run_prepare(&run, CTR_SQL_COLUMNS_LOCAL) : NULL;
+    while (row && ctr_run_row(&run, row)) {
+        const char *name = ctr_text_column(tracked->conn, row, 0);
+        size_t i = 0;
+        while (name && i < ordinary->n && sqlite3_stricmp(ordinary->columns[i].name, name) != 0)
+            i++;
+        if (!name) break;
+        if (i < ordinary->n) ordinary->columns[i].local = true;
+        tracked->n_local += i < ordinary->n;
+        if (i == ordinary->n && !tracked->lost_local)
+            tracked->lost_local = ctr_text_copy(tracked->conn, name);
+    }
+    sqlite3_finalize(row);
+}
+
 static void look_at_table(ctr_tracked *tracked, const ctr_objects *objects)
 {
     if (!tracked->table || ctr_rc(tracked->conn) != SQLITE_OK) return;
@@ -536,6 +557,7 @@ static void look_at_table(ctr_tracked *tracked, const ctr_objects *objects)
     tracked->rowid =
         ctr_ordinary_rowid(&tracked->ordinary, tracked->conn, tracked->schema, tracked->table);
     if (ctr_rc(tracked->conn) == SQLITE_OK) look_up_columns(tracked);
+    look_up_local(tracked);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -686,6 +708,7 @@ void ctr_tracked_close(ctr_tracked *tracked)
     sqlite3_free(tracked->schema);
     sqlite3_free(tracked->counters);
     sqlite3_free(tracked->table);
+    sqlite3_free(tracked->lost_local);
     ctr_tracked_free_lists(&tracked->lists);
     *tracked = (ctr_tracked){.conn = tracked->conn};
 }

@@ -21,7 +21,8 @@
 typedef struct ctr_described {
     char *name, *type, *value; /* owned; the value is that of DEFAULT, NULL: it has none */
     bool not_null, generated;
-    int key; /* the position in the PRIMARY KEY, or -1 */
+    bool local; /* of a replicated table: it stays in this file */
+    int key;    /* the position in the PRIMARY KEY, or -1 */
 } ctr_described;
 
 /* A term of an index. */
@@ -95,6 +96,8 @@ typedef struct ctr_tracked {
     ctr_ordinary ordinary;     /* the tracked table */
     bool replaces, rolls_back; /* some constraint of it says ON CONFLICT REPLACE, ROLLBACK */
     const char *rowid;         /* the first name of its row id that no column has, or NULL */
+    int n_local;               /* columns of it that stay in this file */
+    char *lost_local;          /* owned; such a column that it lacks, perhaps renamed; or NULL */
 
     /* Of one that its ctr_tab keeps. */
     int holders;
@@ -177,7 +180,10 @@ typedef struct ctr_writing {
     struct ctr_whole_statement {
         sqlite3_stmt *statement; /* owned */
         bool *given;             /* owned: the regular columns that it writes */
+        bool begins;             /* as below, of an UPDATE */
     } whole[3];                  /* an UPDATE, an INSERT, one without counters */
+    bool begins;                 /* set by the owner: the row begins another life, and shows its
+                                    DEFAULT in the columns that stay in this file */
     bool without_counters;       /* an INSERT leaves them to their DEFAULT */
 
     ctr_foreign foreign;

@@ -214,6 +214,21 @@ static void list_place(const ctr_writing *writing, const row_lists *to)
 }
 
 /* `values`: those of the regular columns; NULL: none. */
+/* The row begins another life: the columns that stay in this file begin anew, too. */
+static void list_local(const ctr_writing *writing, const row_lists *to)
+{
+    ctr_conn *conn = writing->tracked->conn;
+    const ctr_ordinary *ordinary = &writing->tracked->ordinary;
+    for (size_t i = 0; i < ordinary->n && ctr_rc(conn) == SQLITE_OK; i++) {
+        const ctr_described *column = &ordinary->columns[i];
+        char *value = column->local ? ctr_constraints_default(conn, column) : NULL;
+        if (value)
+            sqlite3_str_appendf(to->changes, "%s\"%w\" = %s", ctr_text_separator(to->changes, ", "),
+                                column->name, value);
+        sqlite3_free(value);
+    }
+}
+
 static void list_row(const ctr_writing *writing, const ctr_shown *values, const row_lists *to)
 {
     const ctr_shape *shape = writing->tracked->shape;
@@ -238,6 +253,7 @@ static void list_row(const ctr_writing *writing, const ctr_shown *values, const 
                                 ctr_text_separator(to->present, " AND "), name,
                                 old_parameter(writing, i));
     }
+    if (writing->begins && values) list_local(writing, to);
     if (ctr_tracked_has_homes(writing->tracked)) list_place(writing, to);
     if (values && sqlite3_str_length(to->present) == 0) sqlite3_str_appendall(to->present, "1");
     if (writing->by_rowid && !values)
@@ -491,7 +507,8 @@ static bool has_values(const ctr_writing *writing, const ctr_shown *to)
 
 bool ctr_writing_update(ctr_writing *writing, const ctr_shown *from, const ctr_shown *to)
 {
-    if (has_values(writing, to)) return write_whole(writing, from, to);
+    if (has_values(writing, to) || (writing->begins && writing->tracked->n_local > 0))
+        return write_whole(writing, from, to);
     if (!has_columns(writing))
         return ctr_rc(writing->tracked->conn) == SQLITE_OK; /* there is nothing to show */
     ctr_slot *slot = take_writing(writing, writing->strict ? CTR_TAB_SHOW_STRICTLY : CTR_TAB_SHOW);
@@ -570,12 +587,13 @@ static sqlite3_stmt *take_whole(ctr_writing *writing, bool inserts, const ctr_sh
                                                                                     : 1];
     size_t n = (size_t)writing->tracked->n_regular;
     const ctr_shown *regular = to + writing->tracked->shape->n_counters;
-    bool same = whole->statement != NULL;
+    bool same = whole->statement != NULL && whole->begins == writing->begins;
     for (size_t i = 0; i < n && same; i++)
         same = whole->given[i] == ctr_tracked_is_given(&regular[i]);
     if (same || ctr_rc(conn) != SQLITE_OK) return whole->statement;
     sqlite3_finalize(whole->statement);
     whole->statement = NULL;
+    whole->begins = writing->begins;
     if (!whole->given) whole->given = sqlite3_malloc64(n + 1);
     if (!whole->given) ctr_problem_nomem(conn);
     for (size_t i = 0; whole->given && i < n; i++)

@@ -830,7 +830,7 @@ CREATE TABLE w(k TEXT PRIMARY KEY, v TEXT);
 SELECT counter_replicate('w', 'v');
 --! counter_replicate: w: column v holds TEXT by its type TEXT, but a tracked column must hold integers
 SELECT counter_replicate('w', 'x=1');
---! counter_replicate: unknown option 'x=1'; the options are: 'keys=assigned', 'keys=changed', 'opening=same', 'opening=add', 'values=again', 'missing=restored', 'missing=deleted', 'keys=spread', 'keys=spread 63', 'values=newest', 'values=oldest'
+--! counter_replicate: unknown option 'x=1'; the options are: 'keys=assigned', 'keys=changed', 'opening=same', 'opening=add', 'values=again', 'missing=restored', 'missing=deleted', 'keys=spread', 'keys=spread 63', 'local=<column>', 'values=newest', 'values=oldest'
 CREATE VIEW x AS SELECT * FROM w;
 SELECT counter_replicate('x');
 --! counter_replicate: x is a view: only an ordinary table has columns that can be tracked
