@@ -74,7 +74,10 @@ SELECT name FROM counter_tables ORDER BY name;
 SELECT name FROM pragma_table_info(?1) WHERE "notnull" = 0 ORDER BY cid;
 
 -- name: TRACKED
-SELECT state, table_name, column_name FROM counter_tracked WHERE row_key IS NULL;
+SELECT state, table_name,
+       CASE WHEN state <> 'spread' THEN column_name
+            ELSE printf('%s: from %s, greatest key: %d, %s', column_name, ifnull(merged, 'the next write'), shown, why) END
+  FROM counter_tracked WHERE row_key IS NULL;
 
 -- name: ALL_WARNINGS
 SELECT table_name, warning FROM counter_warnings;

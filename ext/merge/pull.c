@@ -437,8 +437,12 @@ static void refuse_tracked(const merge_job *job)
         sqlite3_str_appendf(counters, ", '%s'", ctr_shape_counter_name(shape, i));
     }
     if (shape->replicated) {
+        ctr_spread spread;
         ctr_tab *from = ctr_tab_of(job->pull->source->file, job->theirs->name, shape);
         if (from) matching_list_declared(from, columns);
+        ctr_spread_read(&spread, from);
+        if (spread.is) sqlite3_str_appendall(keys, " AUTOINCREMENT");
+        if (spread.is) sqlite3_str_appendall(counters, ", 'keys=spread'");
     }
     const char *column_text = ctr_text_built(conn, columns), *key_text = ctr_text_built(conn, keys),
                *counter_text = ctr_text_built(conn, counters);

@@ -1,7 +1,7 @@
 """test_format.py - a file that was written in the present format stays readable; newer ones are refused whole, and so
 are formats that were never released.
 
-format1004.db was written by `make` beside this file, and stays as it is; the others by earlier ones.
+format1005.db was written by `make` beside this file, and stays as it is; the others by earlier ones.
 """
 import pathlib
 import shutil
@@ -44,7 +44,7 @@ def check(db):
 
 @pytest.fixture
 def path(tmp_path):
-    return pathlib.Path(shutil.copyfile(HERE / "format1004.db", tmp_path / "it.db"))
+    return pathlib.Path(shutil.copyfile(HERE / "format1005.db", tmp_path / "it.db"))
 
 
 def test_everything_that_was_counted_is_there(path):
@@ -72,6 +72,20 @@ def test_everything_else_that_is_stored_is_there(path):
     assert [conflict[1:] for conflict in ask(db, "SELECT * FROM counter_conflicts")] == [
         ("things", "('tea')", "n", EAST, 1, 3, 1, 4, "values")]
     assert ask(db, "SELECT count(*) FROM counter_peers") == [(6,)]
+
+
+def test_a_table_whose_keys_sqlite_gives_out_is_there(path):
+    """Births, those of deleted rows, too; the place, and a column that stays."""
+    db = connect(path)
+    assert ask(db, "SELECT * FROM orders ORDER BY id") == [(1, "tea", 3, "counted"), (2**40, "jam", 3, "counted")]
+    assert ask(db, "SELECT column_name, state FROM counter_tracked") == [
+        ("pieces", "tracked"), ("item", "regular"), ("notes", "local"), ("id", "spread")]
+    births = ask(db, "SELECT counter_key_json(key), json_extract(counter_change_json(change), '$.row.birth.id')"
+                 " FROM counter_changes(0) WHERE table_name = 'orders'")
+    assert sorted(births) == [("[1099511627776]", MAIN), ("[1099511627777]", MAIN), ("[1]", None)]
+    ask(db, "SELECT counter_fork()")
+    ask(db, "INSERT INTO orders(item) VALUES ('rice')")
+    assert ask(db, "SELECT id > 1099511627778, pieces FROM orders WHERE item = 'rice'") == [(1, 1)]
 
 
 def test_what_is_in_the_journal_is_there(path):
@@ -130,12 +144,21 @@ def test_it_is_counted_in(path):
     assert ask(db, "SELECT n FROM things WHERE what = 'zero'") == [(2**63 - 8,)]
 
 
+def with_orders(path):
+    """A file that has the ordinary table, which no merge makes."""
+    db = connect(path)
+    ask(db, "CREATE TABLE orders(id INTEGER PRIMARY KEY AUTOINCREMENT, item TEXT, pieces INTEGER NOT NULL DEFAULT 1, notes TEXT)")
+    ask(db, "SELECT counter_replicate('orders', 'pieces', 'keys=spread', 'local=notes')")
+    return db
+
+
 def test_it_is_pulled_from_by_path_and_attached_and_stays_as_it_is(path, tmp_path):
     before = path.read_bytes()
     for name, way in ("path", str(path)), ("schema", "it"):
-        db = connect(tmp_path / f"{name}.db")
+        db = with_orders(tmp_path / f"{name}.db")
         ask(db, "ATTACH ? AS it", str(path))
-        assert {name for name, *_ in ask(db, "SELECT * FROM counter_pull(?)", way)} == {"page_views", "things", "levels"}
+        assert {name for name, *_ in ask(db, "SELECT * FROM counter_pull(?)", way)} == {"page_views", "things", "levels", "orders"}
+        assert ask(db, "SELECT * FROM orders ORDER BY id") == [(1, "tea", 3, None), (2**40, "jam", 3, None)]
         assert digests(db) == DIGESTS
         assert ask(db, "SELECT * FROM page_views") == VIEWS
         check(db)
@@ -144,13 +167,13 @@ def test_it_is_pulled_from_by_path_and_attached_and_stays_as_it_is(path, tmp_pat
 
 
 def test_it_pulls_what_others_have_counted(path, tmp_path):
-    other = connect(tmp_path / "other.db")
+    other = with_orders(tmp_path / "other.db")
     ask(other, "SELECT * FROM counter_pull(?)", str(path))
     ask(other, "INSERT INTO page_views(path, hour, hits) VALUES ('/', 12, 1000), ('/new', 20, 1)")
     ask(other, "DELETE FROM things WHERE what = 'zero'")
     db = connect(path)
     assert ask(db, "SELECT table_name, rows_changed, conflicts FROM counter_pull(?)", str(tmp_path / "other.db")) == [
-        ("levels", 0, 0), ("page_views", 2, 0), ("things", 1, 0)]
+        ("levels", 0, 0), ("orders", 0, 0), ("page_views", 2, 0), ("things", 1, 0)]
     assert ask(db, "SELECT * FROM page_views") == [("/", 12, 1331, 77, 2), *VIEWS[1:], ("/new", 20, 1, 0, 0)]
     assert ask(db, "SELECT * FROM things WHERE what = 'zero'") == []
     assert digests(db) == digests(other)
@@ -168,7 +191,7 @@ def test_the_script_still_writes_the_same(tmp_path):
 
 # ---- other formats ----
 
-@pytest.fixture(params=[1, 2, 3, 1001, 1002, 1003, "newer"])
+@pytest.fixture(params=[1, 2, 3, 1001, 1002, 1003, 1004, "newer"])
 def strange(request, path):
     """A file of another format, and the sentence."""
     if request.param != "newer":
@@ -207,7 +230,7 @@ def strange(request, path):
 def test_a_file_of_another_format_is_refused_by_a_sentence_and_not_changed(strange, tmp_path, monkeypatch, sql, where):
     strange, sentence = strange
     monkeypatch.chdir(tmp_path)
-    shutil.copyfile(HERE / "format1004.db", "other.db")
+    shutil.copyfile(HERE / "format1005.db", "other.db")
     before = strange.read_bytes()
     db = connect(strange)
     assert refused(db, sql) == where + sentence
