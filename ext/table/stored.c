@@ -422,7 +422,9 @@ void ctr_stored_mend_index(ctr_file *file, const char *table)
 {
     ctr_conn *conn = file->conn;
     if (!ctr_stored_lacks_index(file, table)) return;
-    const ctr_named *declared = ctr_schema_objects_find(ctr_file_objects(file), table);
+    const ctr_objects *objects = ctr_file_objects(file);
+    const ctr_named *declared = objects ? ctr_schema_objects_find(objects, table) : NULL;
+    if (!declared) return;
     ctr_run run = ctr_run_on(conn, file->schema, table);
     run.slots.keys = declared_key(conn, declared->sql);
     ctr_run_do(&run, CTR_SQL_HOME_INDEX, NULL);

@@ -5,8 +5,12 @@ CREATE TABLE p(k TEXT PRIMARY KEY, name TEXT, n INTEGER NOT NULL DEFAULT 0, note
 INSERT INTO p VALUES('a', 'A', 1, 'mine', NULL);
 SELECT counter_replicate('p', 'n', 'local=notes', 'local=seen');
 --= 1
-SELECT counter_replicate('p', 'n', 'local=notes', 'local=seen'), counter_replicate('p', 'n'), counter_replicate('p');
---= 0|0|0
+SELECT counter_replicate('p', 'n', 'local=notes', 'local=seen');
+--= 0
+SELECT counter_replicate('p', 'n');
+--= 0
+SELECT counter_replicate('p');
+--= 0
 SELECT column_name, state FROM counter_tracked;
 --= n|tracked
 --= name|regular
@@ -37,8 +41,10 @@ CREATE TABLE p(k TEXT PRIMARY KEY, name TEXT, n INTEGER, notes TEXT NOT NULL DEF
 CREATE TABLE q(k TEXT PRIMARY KEY, notes TEXT);
 INSERT INTO p VALUES('a', 'A', 1, 'mine', 'mine'), ('b', 'B', 1, 'mine', 'mine');
 INSERT INTO q VALUES('a', 'mine');
-SELECT counter_replicate('p', 'n', 'local=notes', 'local=more'), counter_replicate('q', 'local=notes');
---= 2|1
+SELECT counter_replicate('p', 'n', 'local=notes', 'local=more');
+--= 2
+SELECT counter_replicate('q', 'local=notes');
+--= 1
 VACUUM INTO 'other.db';
 ATTACH 'other.db' AS other;
 DELETE FROM other.p WHERE k = 'a';
@@ -86,12 +92,16 @@ SELECT counter_replicate('p', 'local=c');
 --! counter_replicate: p: column c travels: counter_untrack('p', 'c') ends that, and then it can stay in this file; all files must do so
 SELECT counter_untrack('p', 'c');
 --= 1
-SELECT counter_replicate('p', 'local=c'), counter_replicate('p');
---= 0|0
+SELECT counter_replicate('p', 'local=c');
+--= 0
+SELECT counter_replicate('p');
+--= 0
 SELECT state FROM counter_tracked WHERE column_name = 'c';
 --= local
-SELECT counter_untrack('p', 'c'), counter_replicate('p');
---= 1|0
+SELECT counter_untrack('p', 'c');
+--= 1
+SELECT counter_replicate('p');
+--= 0
 SELECT state FROM counter_tracked WHERE column_name = 'c';
 --= regular
 
@@ -106,8 +116,10 @@ SELECT counter_replicate('p');
 UPDATE p SET name = 'B', memo = 'more private';
 SELECT counter_change_json(change) LIKE '%private%' FROM counter_changes(0);
 --= 0
-SELECT counter_replicate('p', 'local=memo'), counter_replicate('p');
---= 0|0
+SELECT counter_replicate('p', 'local=memo');
+--= 0
+SELECT counter_replicate('p');
+--= 0
 SELECT column_name, state FROM counter_tracked;
 --= name|regular
 --= memo|local
@@ -141,16 +153,20 @@ SELECT column_name, state FROM counter_tracked;
 CREATE TABLE p(k TEXT PRIMARY KEY, name TEXT, notes TEXT);
 ATTACH 'other.db' AS other;
 CREATE TABLE other.p(k TEXT PRIMARY KEY, name TEXT, notes TEXT);
-SELECT counter_replicate('p', 'local=notes'), counter_replicate('other.p');
---= 0|0
+SELECT counter_replicate('p', 'local=notes');
+--= 0
+SELECT counter_replicate('other.p');
+--= 0
 INSERT INTO p VALUES('a', 'A', 'mine');
 INSERT INTO other.p VALUES('b', 'B', 'theirs');
 SELECT rows_changed, note FROM counter_pull('other');
 --= 0|passed over: column notes stays in main and travels in other: call counter_untrack('p', 'notes') in other, whose copy of it then stays there with counter_replicate('p', 'local=notes')
 SELECT rows_changed, note FROM counter_push('other');
 --= 0|passed over: column notes stays in main and travels in other: call counter_untrack('p', 'notes') in other, whose copy of it then stays there with counter_replicate('p', 'local=notes')
-SELECT counter_untrack('other.p', 'notes'), counter_replicate('other.p', 'local=notes');
---= 1|0
+SELECT counter_untrack('other.p', 'notes');
+--= 1
+SELECT counter_replicate('other.p', 'local=notes');
+--= 0
 SELECT rows_changed, note FROM counter_sync('other');
 --= 2|NULL
 SELECT * FROM p ORDER BY k;

@@ -8,8 +8,10 @@ CREATE TABLE plain(x);
 CREATE TRIGGER plain_said AFTER INSERT ON plain BEGIN INSERT INTO said(what) VALUES(new.x); END;
 INSERT INTO o(who) VALUES('a'), ('b');
 INSERT INTO plain VALUES('before');
-SELECT counter_replicate('o', 'n', 'keys=spread'), counter_replicate('said', 'keys=spread');
---= 2|1
+SELECT counter_replicate('o', 'n', 'keys=spread');
+--= 2
+SELECT counter_replicate('said', 'keys=spread');
+--= 1
 SELECT name, seq FROM sqlite_sequence ORDER BY 1;
 --= o|2
 --= said|1
@@ -201,8 +203,10 @@ SELECT id > (1 << 32), json_extract(counter_change_json(change), '$.row.birth.id
 CREATE TABLE o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT);
 ATTACH 'other.db' AS other;
 CREATE TABLE other.o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT);
-SELECT counter_replicate('o', 'keys=spread'), counter_replicate('other.o', 'keys=assigned');
---= 0|0
+SELECT counter_replicate('o', 'keys=spread');
+--= 0
+SELECT counter_replicate('other.o', 'keys=assigned');
+--= 0
 INSERT INTO o(who) VALUES('ours');
 SELECT rows_changed, note FROM counter_push('other');
 --= 0|passed over: its keys are spread in main, but not in other: call counter_replicate('o', 'keys=spread') there
@@ -227,8 +231,12 @@ CREATE TABLE o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT, code TEXT UNIQUE,
 CREATE TABLE l(id INTEGER PRIMARY KEY AUTOINCREMENT, o INTEGER REFERENCES o(id), what TEXT);
 CREATE TABLE home(o INTEGER REFERENCES o(id), what TEXT);
 CREATE TABLE tag(o INTEGER REFERENCES o(id), name TEXT, PRIMARY KEY(o, name));
-SELECT counter_replicate('o', 'n', 'keys=spread'), counter_replicate('l', 'keys=spread'), counter_replicate('tag');
---= 0|0|0
+SELECT counter_replicate('o', 'n', 'keys=spread');
+--= 0
+SELECT counter_replicate('l', 'keys=spread');
+--= 0
+SELECT counter_replicate('tag');
+--= 0
 VACUUM INTO 'other.db';
 ATTACH 'other.db' AS other;
 INSERT INTO o VALUES(1 << 40, 'carl', 'c', 5);
