@@ -24,7 +24,7 @@ SELECT state, count(*) FROM (
 
 -- Foreign keys stay as they are: status tells of them. A warning calls the file "main".
 -- name: WARNINGS
-SELECT table_name, replace(warning, ' in main', ' in ' || ?1) FROM counter_warnings WHERE kind <> 'foreign key';
+SELECT table_name, replace(warning, ' in main', ' in ' || ?1) FROM counter_warnings WHERE kind NOT IN ('foreign key', 'counter');
 
 -- Takes no changes, and tries again what is apart: a table may take it since.
 -- name: RETRY_APART

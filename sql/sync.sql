@@ -108,4 +108,4 @@ SELECT line, upto, changes FROM counter_lines(:since, 1);
 SELECT counter_folders(?1);
 
 -- name: LINES_WARNINGS
-SELECT table_name || ': ' || warning FROM counter_warnings WHERE kind <> 'foreign key' LIMIT 100;
+SELECT table_name || ': ' || warning FROM counter_warnings WHERE kind NOT IN ('foreign key', 'counter') LIMIT 100;

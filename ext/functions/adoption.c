@@ -864,23 +864,39 @@ static bool is_total(const adoption *all, const adoptee *table, const char *colu
     return false;
 }
 
-/* Returns whether a column could be a counter: by its declaration, its name or a trigger, and its
- * values. */
-static bool is_like_counter(const adoption *all, const adoptee *table, const ctr_described *column)
+/* Returns whether a column is declared as a counter would be, whatever its name. */
+static bool is_declared_like_counter(const ctr_described *column)
+{
+    static const char *const NEVER[] = {"version", "position", "status", "year", "order",
+                                        "rank",    "sort",     "level",  "type", NULL};
+    return column->not_null && column->value && strcmp(column->value, "0") == 0 &&
+           column->key < 0 && !column->generated && column->type &&
+           ctr_declaration_affinity(column->type) == CTR_AFFINITY_INTEGER &&
+           !has_word_of(column->name, NEVER);
+}
+
+static bool is_named_like_counter(const ctr_described *column)
 {
     static const char *const COUNTED[] = {
         "stock",    "count",   "counts",    "counter",   "likes",  "views",   "hits",
         "votes",    "upvotes", "downvotes", "balance",   "total",  "sold",    "clicks",
         "visits",   "plays",   "downloads", "inventory", "points", "credits", "reserved",
         "quantity", "qty",     "available", "karma",     NULL};
-    static const char *const NEVER[] = {"version", "position", "status", "year", "order",
-                                        "rank",    "sort",     "level",  "type", NULL};
-    if (!column->not_null || !column->value || strcmp(column->value, "0") != 0 ||
-        column->key >= 0 || column->generated || !column->type ||
-        ctr_declaration_affinity(column->type) != CTR_AFFINITY_INTEGER ||
-        link_from(all, table, column->name) || is_unique_column(table, column->name) ||
-        has_word_of(column->name, NEVER) ||
-        (!is_total(all, table, column->name) && !has_word_of(column->name, COUNTED)))
+    return has_word_of(column->name, COUNTED);
+}
+
+bool ctr_adoption_sounds_counted(const ctr_described *column)
+{
+    return is_declared_like_counter(column) && is_named_like_counter(column);
+}
+
+/* Returns whether a column could be a counter: by its declaration, its name or a trigger, and its
+ * values. */
+static bool is_like_counter(const adoption *all, const adoptee *table, const ctr_described *column)
+{
+    if (!is_declared_like_counter(column) || link_from(all, table, column->name) ||
+        is_unique_column(table, column->name) ||
+        (!is_total(all, table, column->name) && !is_named_like_counter(column)))
         return false;
     const char *quoted = ctr_text_print(all->conn, "\"%w\"", column->name);
     return ask_of_table(all, table, CTR_SQL_ADOPTION_IS_NUMBER, quoted, "");

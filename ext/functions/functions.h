@@ -109,6 +109,11 @@ const char *ctr_answer_arg(ctr_conn *conn, sqlite3_value *value, const char *wha
 /* Registers n functions; `kinds` are static. */
 int ctr_answer_register(sqlite3 *db, ctr_conn *conn, const ctr_answer_kind *kinds, size_t n);
 
+/* ==== adoption.c ============================================================================== */
+
+/* Returns whether a column has the declaration and the name of a number that is counted. */
+bool ctr_adoption_sounds_counted(const ctr_described *column);
+
 /* ==== change.c ================================================================================ */
 
 /* Appends a change as counter_change_json shows it. */

@@ -597,11 +597,13 @@ int ctr_status_register(sqlite3 *db, ctr_conn *conn)
  *     kind         'column'        a column of a replicated table does not travel
  *                  'foreign key'   one of a replicated table refers to a table whose rows do not
  *                                  travel, or to keys that SQLite gives out
+ *                  'counter'       a regular column looks like a counter
  *                  'passed over'   the last merge with some file has passed over the table, because
  *                                  the files disagree on the kind of a column
  *                  'deleted'       merges deleted a tenth of the table, and at least ten rows
  *                  'number'        they brought rows whose number another row here had, and which
- *                                  was given it first (merge/renumber.c)
+ *                                  was given it first (merge/renumber.c); or, where keys are not
+ *                                  spread, which are one row with it now
  *                  'conflicts'     they recorded conflicts
  *                  'clock'         they brought a stamp more than a day ahead of this machine
  *     warning      the sentence
@@ -686,6 +688,21 @@ static void warn_of_columns(ctr_warnings *list, const ctr_tracked *tracked, ctr_
         add_warning(tab->conn, list, "column",
                     sqlite3_mprintf("column%s %s do%s not travel yet: call %s", n == 1 ? "" : "s",
                                     regular_names, n == 1 ? "es" : "", call));
+}
+
+/* ---- columns that look like counters --------------------------------------------------------- */
+
+static void warn_of_forgotten(ctr_warnings *list, const ctr_tracked *tracked)
+{
+    for (int i = 0; i < tracked->n_regular; i++) {
+        const char *name = ctr_tracked_regular(tracked, i)->name;
+        const ctr_described *column = name ? ctr_ordinary_column(&tracked->ordinary, name) : NULL;
+        if (!column || !ctr_adoption_sounds_counted(column)) continue;
+        add_warning(tracked->conn, list, "counter",
+                    sqlite3_mprintf("column %s looks like a counter, and the last write wins: "
+                                    "counter_replicate('%q', '%q') lets changes made apart add up",
+                                    name, tracked->table, name));
+    }
 }
 
 /* ---- foreign keys ---------------------------------------------------------------------------- */
@@ -774,6 +791,7 @@ void ctr_warnings_of_table(ctr_warnings *list, ctr_file *file, const char *count
         warn_of_columns(list, tracked, tab);
         warn_of_too_large(list, tab);
         if (foreign_keys) warn_of_foreign_keys(list, tracked, file);
+        if (foreign_keys) warn_of_forgotten(list, tracked);
     }
     ctr_tracked_release(tracked);
 }
@@ -839,6 +857,12 @@ void ctr_warnings_of_merge(ctr_warnings *list, ctr_file *file, const char *table
                                     brought->replaced == 1 ? " has" : "s have",
                                     brought->replaced == 1 ? "it" : "them",
                                     brought->replaced == 1 ? "it" : "them"));
+    if (brought->met > 0)
+        add_warning(file->conn, list, "number",
+                    sqlite3_mprintf("%lld row%s inserted in two files under one number, and %s one "
+                                    "row now: if they were two, 'keys=spread' keeps the next apart",
+                                    (long long)brought->met, brought->met == 1 ? " was" : "s were",
+                                    brought->met == 1 ? "is" : "each is"));
     if (brought->conflicts > 0)
         add_warning(file->conn, list, "conflicts",
                     sqlite3_mprintf("%lld conflict%s: a file was restored, or two count under one "

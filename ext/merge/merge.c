@@ -10,8 +10,8 @@
 /* Returns whether it has anything. */
 static bool brought_any(const ctr_brought *brought)
 {
-    return brought->deleted > 0 || brought->replaced > 0 || brought->conflicts > 0 ||
-           brought->left_out > 0 || brought->ahead.number > 0;
+    return brought->deleted > 0 || brought->replaced > 0 || brought->met > 0 ||
+           brought->conflicts > 0 || brought->left_out > 0 || brought->ahead.number > 0;
 }
 
 /* Returns the number beyond which stamps are more than a day ahead of this machine now. */
@@ -32,6 +32,7 @@ void ctr_brought_add(ctr_brought *to, const ctr_brought *more)
 {
     to->deleted += more->deleted;
     to->replaced += more->replaced;
+    to->met += more->met;
     to->conflicts += more->conflicts;
     if (more->left_out > to->left_out) to->left_out = more->left_out;
     if (more->ahead.number > to->ahead.number) to->ahead = more->ahead;
@@ -751,6 +752,18 @@ static void refuse_stamp(const ctr_merge *merge, int64_t number)
     sqlite3_free(key);
 }
 
+/* Returns whether SQLite has given one number to two rows, which become one: this file has inserted
+ * the one, another file the other, and neither has seen the INSERT of the other. A REPLACE is seen
+ * as an INSERT. */
+static bool is_met(const ctr_merge *merge, const ctr_row_cell *mine, const ctr_row_cell *theirs)
+{
+    const uint8_t *own = merge->conflicts->mine, *other = theirs->row.id;
+    return merge->shape.keyed && !mine->born && !theirs->born && mine->life == theirs->life &&
+           ctr_row_cell_is_live(mine) && mine->row.number > CTR_STAMP_BEGAN_MAX &&
+           theirs->row.number > CTR_STAMP_BEGAN_MAX &&
+           memcmp(mine->row.id, own, CTR_ID_SIZE) == 0 && memcmp(other, own, CTR_ID_SIZE) != 0;
+}
+
 ctr_row_outcome ctr_merge_row(ctr_merge *merge, const ctr_row_cell *theirs, const int *map,
                               int64_t giver)
 {
@@ -763,6 +776,7 @@ ctr_row_outcome ctr_merge_row(ctr_merge *merge, const ctr_row_cell *theirs, cons
     const ctr_row_cell *mine = ctr_row_stamps(row);
     if (mine && ctr_row_cell_is_live(mine) && ctr_row_cell_age(mine, theirs) > 0)
         ctr_renumber_list(merge);
+    merge->brought.met += mine && is_met(merge, mine, theirs);
     ctr_row_outcome outcome = ctr_row_join(row, theirs, map);
     mine = ctr_row_stamps(row);
     if (!mine) return CTR_ROW_STAYS;

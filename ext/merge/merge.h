@@ -99,6 +99,7 @@ typedef enum ctr_side { CTR_MAIN_TAKES, CTR_MAIN_GIVES } ctr_side;
 typedef struct ctr_brought {
     int64_t deleted;   /* rows that lived before */
     int64_t replaced;  /* rows whose number another row had first */
+    int64_t met;       /* rows that are one with a row of main which was inserted apart */
     int64_t conflicts; /* rows of counter_conflicts */
     int64_t left_out;  /* values that are too large for lines: the most that one reader left out */
     ctr_stamp ahead;   /* the highest one more than a day ahead of this machine; number 0: none */
