@@ -161,13 +161,15 @@ void ctr_spread_set(const ctr_tracked *tracked, ctr_tab *tab, int bits)
     ctr_run run = ctr_tab_run(tab);
     int64_t most = bits < CTR_SPREAD_BITS_MOST ? (INT64_C(1) << bits) - 1 : INT64_MAX;
     int64_t highest = highest_of_all(tracked, tab, INT64_MAX);
-    int64_t least = spread.is ? spread.least : highest + SPREAD_APART;
-    if (highest > most - SPREAD_APART && ctr_rc(tab->conn) == SQLITE_OK)
+    bool is_room = highest <= most - SPREAD_APART;
+    int64_t least = spread.is ? spread.least : is_room ? highest + SPREAD_APART : most;
+    if (!is_room && ctr_rc(tab->conn) == SQLITE_OK)
         ctr_problem_set(tab->conn, SQLITE_ERROR,
                         "%s: the greatest key is %lld, and spread ones end at %lld: too little is "
                         "left between them",
                         tracked->table, (long long)highest, (long long)most);
     ctr_run_with(&run, CTR_SQL_SPREAD_BEGIN, ":least i :bits i", least, (int64_t)bits);
+    tab->conn->unsettled++; /* for the next statement of this transaction */
 }
 
 /* ---- the place ------------------------------------------------------------------------------- */
@@ -180,8 +182,8 @@ static bool jump(ctr_spread *spread, const ctr_tracked *tracked, ctr_tab *tab,
     ctr_run run = ctr_tab_run(tab);
     int64_t from = highest_of_all(tracked, tab, spread->most);
     if (from < spread->least) from = spread->least;
-    if (from == spread->most) set_sequence(tab, tracked->table, from);
-    if (from == spread->most || ctr_rc(tab->conn) != SQLITE_OK) return false;
+    if (from >= spread->most) set_sequence(tab, tracked->table, from);
+    if (from >= spread->most || ctr_rc(tab->conn) != SQLITE_OK) return false;
     int64_t step = (spread->most - from) >> SPREAD_STEP;
     sqlite3_randomness(sizeof chance, &chance);
     spread->place = from + 1 + (step > 0 ? (int64_t)(chance % (uint64_t)step) : 0);
@@ -299,8 +301,8 @@ void ctr_spread_end(ctr_table *table)
 bool ctr_spread_is_unsettled(const ctr_table *table)
 {
     const ctr_conn *conn = table->joined.conn;
-    return !conn->session && is_place_known(table) &&
-           table->reports->spread.unsettled != conn->unsettled;
+    bool is = !is_place_known(table) || table->reports->spread.unsettled != conn->unsettled;
+    return is && !conn->session && table->shape.replicated;
 }
 
 void ctr_spread_settle(const ctr_tracked *tracked, ctr_tab *tab)
@@ -317,6 +319,12 @@ void ctr_spread_take(ctr_tab *tab)
     ctr_run run = ctr_tab_run(tab);
     ctr_run_do(&run, CTR_SQL_SPREAD_TAKEN, NULL);
     tab->conn->unsettled++;
+}
+
+void ctr_spread_keep(ctr_tab *tab, int64_t number)
+{
+    ctr_run run = ctr_tab_run(tab);
+    if (tab->shape.keyed) ctr_run_with(&run, CTR_SQL_REPLACED_KEEP, ":row i", number);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
