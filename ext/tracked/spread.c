@@ -26,8 +26,9 @@
 
 #include <string.h>
 
-/* A jump goes up to 1/2^20 of the way to the limit. */
-enum { SPREAD_STEP = 20 };
+/* A jump goes up to 1/2^20 of the way to the limit. Keys up to SPREAD_NEAR above the last number are
+ * of this file. */
+enum { SPREAD_STEP = 20, SPREAD_NEAR = 1 << 16 };
 #define SPREAD_APART (INT64_C(1) << 32)
 
 /* ---- what the file says ---------------------------------------------------------------------- */
@@ -348,16 +349,12 @@ bool ctr_spread_bears(ctr_table *table)
     return spread->is && sqlite3_value_int64(table->keys[0]) >= spread->least;
 }
 
-/* One that is not the next is of the application, or SQLite has passed over numbers: those of rows
- * that OR IGNORE has left out, in one statement with others. */
-static bool is_next(ctr_table *table, ctr_spread *spread, int64_t key)
+/* Returns whether SQLite may have given out a key above the last number, or nobody else has: places
+ * lie farther apart. It passes over the numbers of rows that OR IGNORE leaves out, and a trigger may
+ * insert a row before ours tells of the one that fired it. */
+static bool is_near(const ctr_spread *spread, int64_t key)
 {
-    if (key == spread->last + 1) return true;
-    ctr_tracked *tracked = hold_known(table->row->tab);
-    int64_t sequence = tracked ? read_sequence(table->row->tab, tracked->table) : 0;
-    ctr_tracked_release(tracked);
-    if (sequence > spread->last) spread->last = sequence;
-    return key <= spread->last + 1;
+    return (uint64_t)key - (uint64_t)spread->last <= SPREAD_NEAR;
 }
 
 void ctr_spread_check_key(ctr_table *table)
@@ -374,8 +371,8 @@ void ctr_spread_check_key(ctr_table *table)
                         (long long)key, (long long)spread->most);
     if (ctr_rc(conn) != SQLITE_OK || table->file->writing) return;
     if (!spread->has_place || key < spread->place || key <= spread->last) return;
-    bool is = is_next(table, spread, key);
-    if (key > spread->last) spread->last = key;
+    bool is = is_near(spread, key);
+    spread->last = key;
     if (!is && !spread->taken) ctr_spread_take(table->row->tab);
     spread->taken = spread->taken || !is;
 }

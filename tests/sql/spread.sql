@@ -121,6 +121,21 @@ SELECT who FROM o WHERE id IN (3, 9223372036854775807);
 --= natural
 --= changed
 
+-- # numbers-that-sqlite-passes-over-lead-to-no-jump
+CREATE TABLE o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT UNIQUE, n INTEGER NOT NULL DEFAULT 0);
+CREATE TRIGGER before_ours AFTER INSERT ON o WHEN new.who = 'parent' BEGIN INSERT INTO o(who) VALUES('child'); END;
+SELECT counter_replicate('o', 'n', 'keys=spread');
+--= 0
+CREATE TRIGGER behind_ours AFTER INSERT ON o WHEN new.who = 'p' BEGIN INSERT INTO o(who) VALUES('q'); END;
+INSERT INTO o(who) VALUES('a');
+INSERT OR IGNORE INTO o(who) VALUES('a'), ('a'), ('b');
+INSERT INTO o(who) VALUES('a'), ('c') ON CONFLICT DO NOTHING;
+INSERT INTO o(who) VALUES('b'), ('d') ON CONFLICT(who) DO UPDATE SET n = n + 1;
+INSERT INTO o(who) VALUES('parent'), ('p');
+INSERT INTO o(who) VALUES('e');
+SELECT rows, (SELECT max(id) - min(id) FROM o) < 20 FROM counter_state WHERE kind = 'spread' AND row = 1;
+--= 1|1
+
 -- # a-sequence-that-was-cleared-or-lost-with-its-table-goes-on-where-it-was
 CREATE TABLE o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT);
 SELECT counter_replicate('o', 'keys=spread');
