@@ -47,10 +47,10 @@ static void take_state(ctr_spread *spread, sqlite3_stmt *row)
                            : INT64_MAX;
         return;
     }
-    spread->has_place = has_id;
     spread->place = sqlite3_column_int64(row, SEQ);
+    spread->has_place = has_id && spread->place > 0; /* else it is damaged, as are other jumps */
     spread->taken = sqlite3_column_int(row, BYTES) != 0;
-    spread->jumps = sqlite3_column_int64(row, ROWS);
+    spread->jumps = sqlite3_column_int(row, ROWS) & INT32_MAX;
     if (has_id) memcpy(spread->id, id, CTR_ID_SIZE);
 }
 
