@@ -136,6 +136,19 @@ INSERT INTO o(who) VALUES('e');
 SELECT rows, (SELECT max(id) - min(id) FROM o) < 20 FROM counter_state WHERE kind = 'spread' AND row = 1;
 --= 1|1
 
+-- # a-file-that-takes-a-new-id-within-a-transaction-jumps-with-the-next-statement
+CREATE TABLE o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT);
+SELECT counter_replicate('o', 'keys=spread');
+--= 0
+BEGIN;
+INSERT INTO o(who) VALUES('a');
+SELECT counter_fork() IS NULL;
+--= 0
+INSERT INTO o(who) VALUES('b');
+COMMIT;
+SELECT max(id) - min(id) > 1, (SELECT rows FROM counter_state WHERE kind = 'spread' AND row = 1) FROM o;
+--= 1|2
+
 -- # a-sequence-that-was-cleared-or-lost-with-its-table-goes-on-where-it-was
 CREATE TABLE o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT);
 SELECT counter_replicate('o', 'keys=spread');
