@@ -72,8 +72,8 @@ static const char *column_of_told(const due_again *due, const ctr_told_column *t
     return NULL;
 }
 
-/* Of rows that were listed one may refer to another: by the number that it had when this file wrote
- * the reference. Returns the number that the other one has now; fails if that is not inserted yet. */
+/* Of rows that were listed one may refer to another, by the number that this had when this file
+ * wrote the reference. Returns the number that it has now; fails if it is not inserted yet. */
 static int64_t number_now(const due_again *due, const char *parent, const ctr_stamp *stamp,
                           int64_t number)
 {

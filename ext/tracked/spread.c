@@ -26,8 +26,8 @@
 
 #include <string.h>
 
-/* A jump goes up to 1/2^20 of the way to the limit. Keys up to SPREAD_NEAR above the last number are
- * of this file. */
+/* A jump goes up to 1/2^20 of the way to the limit. Keys up to SPREAD_NEAR above the last number
+ * are of this file. */
 enum { SPREAD_STEP = 20, SPREAD_NEAR = 1 << 16 };
 #define SPREAD_APART (INT64_C(1) << 32)
 
@@ -350,8 +350,8 @@ bool ctr_spread_bears(ctr_table *table)
 }
 
 /* Returns whether SQLite may have given out a key above the last number, or nobody else has: places
- * lie farther apart. It passes over the numbers of rows that OR IGNORE leaves out, and a trigger may
- * insert a row before ours tells of the one that fired it. */
+ * lie farther apart. It passes over the numbers of rows that OR IGNORE leaves out, and a trigger
+ * may insert a row before ours tells of the one that fired it. */
 static bool is_near(const ctr_spread *spread, int64_t key)
 {
     return (uint64_t)key - (uint64_t)spread->last <= SPREAD_NEAR;

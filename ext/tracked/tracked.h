@@ -773,7 +773,7 @@ void ctr_spread_set(const ctr_tracked *tracked, ctr_tab *tab, int bits);
 void ctr_spread_take(ctr_tab *tab);
 void ctr_spread_settle(const ctr_tracked *tracked, ctr_tab *tab);
 
-/* Lets a row keep its number, which was to be inserted again under another one (merge/renumber.c). */
+/* Lets a row keep its number that was to be inserted again under another one (merge/renumber.c). */
 void ctr_spread_keep(ctr_tab *tab, int64_t number);
 
 /* ==== reconcile.c ============================================================================= */
