@@ -77,8 +77,11 @@ class File:
     def insert_line(self):
         key, parent = self.pick()
         uid = self.world.uid()
+        number = self.world.draw.choice([None, None, *SAME])  # a clone takes the numbers of another one in all tables
+        if number and self.rows("SELECT 1 FROM lines_counters_cells WHERE _rowid_ = ?", number):
+            return
         if parent and int(parent[1:]) % 2:  # a row with lines is not deleted: else they wait
-            self.db.execute("INSERT INTO lines(uid, orders, of) VALUES (?, ?, ?)", (uid, key, parent))
+            self.db.execute("INSERT INTO lines(id, uid, orders, of) VALUES (?, ?, ?, ?)", (number, uid, key, parent))
             self.world.writer[uid] = self.path
 
     def pick(self):
