@@ -41,8 +41,8 @@ INSERT INTO "{schema}".sqlite_sequence(name, seq) VALUES (:name, :seq);
 SELECT sql FROM "{schema}".sqlite_master WHERE type = 'table' AND name = :name COLLATE NOCASE;
 
 -- Rows whose number another row had first: merge/renumber.c. kind 'replaced'; row: the number; name: the
--- birth; value: the row as a change; of one that was inserted here seq: the number of the file then, and
--- rows: the number with which it was inserted again.
+-- birth; value: the row as a change; of one that was inserted here seq: the number of the file then,
+-- rows: the number with which it was inserted again; until then bytes: 1 if the table still shows it.
 
 -- name: REPLACED_ADD
 INSERT OR IGNORE INTO "{schema}".counter_state(tab, kind, row, name, value, seq)
@@ -57,6 +57,21 @@ SELECT t.name, s.row, s.name, s.value, s.seq
 -- name: REPLACED_DONE
 UPDATE "{schema}".counter_state SET rows = :now
  WHERE tab = :tab AND kind = 'replaced' AND row = :row AND name = :birth;
+
+-- What became of the one that had a number when this file wrote a reference to it.
+-- name: REPLACED_NOW
+SELECT rows FROM "{schema}".counter_state
+ WHERE tab = :tab AND kind BETWEEN 'replaced' AND 'replaced' AND row = :row AND seq >= :time ORDER BY seq LIMIT 1;
+
+-- Whether the table still shows it under its number, because the other row, or a deletion, cannot be shown.
+-- name: REPLACED_STANDS
+UPDATE "{schema}".counter_state SET bytes = :stands
+ WHERE tab = :tab AND kind = 'replaced' AND row = :row AND name = :birth AND bytes IS NOT :stands AND bytes IS NOT 0;
+
+-- It keeps the number: the application has written to it there before a deletion was shown.
+-- name: REPLACED_KEEP
+UPDATE "{schema}".counter_state SET rows = :row
+ WHERE tab = :tab AND kind = 'replaced' AND row = :row AND bytes = 1 AND rows IS NULL;
 
 -- name: REPLACED_ALL
 SELECT row, value, seq IS NOT NULL, rows FROM "{schema}".counter_state

@@ -1046,11 +1046,10 @@ void ctr_pull_show_apart(ctr_file *file)
     ctr_pull pull = {.file = file, .report = &none, .conflicts = {.file = file}};
     pull_table_look(&pull);
     sort_tables(&pull);
-    if (show_all_apart(&pull)) {
-        pull.deletions = true;
-        show_listed_rows(&pull);
-    }
-    ctr_renumber_insert(file);
+    bool any = show_all_apart(&pull);
+    pull.deletions = true;
+    if (any) show_listed_rows(&pull);
+    if (ctr_renumber_insert(file)) show_listed_rows(&pull);
     sqlite3_free(pull.order);
     ctr_catalog_close(&pull.here);
 }
@@ -1145,7 +1144,8 @@ void ctr_pull_all(ctr_pull *pull)
         meet(pull, &catalog->entries[0]);
     if (pull->were_parts && !pull->report->more) ctr_marks_end_parts(file, pull->giver);
     ctr_conflicts_change_identity(&pull->conflicts, file);
-    ctr_renumber_insert(file);
+    if (ctr_renumber_insert(file) && !pull->report->more && show_listed_rows(pull))
+        report_apart(pull);
     ctr_session_lower_cache(file);
     sqlite3_free(pull->order);
     ctr_catalog_close(&pull->here);

@@ -72,10 +72,55 @@ static const char *column_of_told(const due_again *due, const ctr_told_column *t
     return NULL;
 }
 
-static void bind_told(ctr_conn *conn, sqlite3_stmt *insert, int i, const ctr_told_column *told)
+/* Of rows that were listed one may refer to another, by the number that this had when this file
+ * wrote the reference. Returns the number that it has now; fails if it is not inserted yet. */
+static int64_t number_now(const due_again *due, const char *parent, const ctr_stamp *stamp,
+                          int64_t number)
+{
+    int64_t now = number;
+    char *counters = ctr_triggers_counters(due->file, parent);
+    ctr_tab *tab = counters ? ctr_tab_read(due->file, counters) : NULL;
+    if (tab) {
+        ctr_run run = ctr_tab_run(tab);
+        sqlite3_stmt *listed = ctr_run_prepare(&run, CTR_SQL_REPLACED_NOW);
+        ctr_run_bind_int(&run, listed, ":row", number);
+        ctr_run_bind_int(&run, listed, ":time", ctr_stamp_time(stamp->number));
+        bool is = ctr_run_row(&run, listed);
+        if (is && sqlite3_column_type(listed, 0) == SQLITE_NULL)
+            ctr_problem_set(due->file->conn, SQLITE_CONSTRAINT, CTR_FOREIGN_KEY_FAILED);
+        else if (is)
+            now = sqlite3_column_int64(listed, 0);
+        sqlite3_finalize(listed);
+    }
+    sqlite3_free(counters);
+    return now;
+}
+
+/* Returns what a regular column refers to now. The row may refer to itself: then it is moved. */
+static int64_t refer_now(const due_again *due, const char *column, const ctr_told_column *told,
+                         int64_t number)
+{
+    const ctr_told_row *row = &due->told.row;
+    const ctr_foreign_keys *foreign = ctr_foreign_keys_of(due->file);
+    const ctr_stamp *stamp = told->stamp.kind == CTR_STAMP_OWN ? &told->stamp.own : &row->stamp;
+    bool is_own = memcmp(stamp->id, row->birth.id, CTR_ID_SIZE) == 0;
+    for (int i = 0; foreign && is_own && i < foreign->n; i++) {
+        const ctr_foreign_key *key = &foreign->keys[i];
+        bool is_here = sqlite3_stricmp(key->child, due->tracked->table) == 0;
+        bool is_self = number == due->was && sqlite3_stricmp(key->parent, key->child) == 0;
+        for (int j = 0; is_here && !is_self && j < key->n; j++)
+            if (sqlite3_stricmp(key->pairs[j].from, column) == 0)
+                return number_now(due, key->parent, stamp, number);
+    }
+    return number;
+}
+
+static void bind_told(const due_again *due, sqlite3_stmt *insert, int i, const char *column,
+                      const ctr_told_column *told)
 {
     ctr_cell cell;
     int64_t sum = 0;
+    ctr_conn *conn = due->file->conn;
     ctr_key_value value = {.type = CTR_KEY_NOTHING};
     if (told->kind->stored) {
         ctr_cell_open(&cell, told->state, told->size);
@@ -83,6 +128,8 @@ static void bind_told(ctr_conn *conn, sqlite3_stmt *insert, int i, const ctr_tol
         if (is) value = (ctr_key_value){.type = CTR_KEY_INTEGER, .integer = sum};
     } else if (told->size > 0) {
         ctr_key_read(told->state, &value);
+        if (value.type == CTR_KEY_INTEGER)
+            value.integer = refer_now(due, column, told, value.integer);
     }
     int rc = SQLITE_OK;
     switch (value.type) {
@@ -122,14 +169,25 @@ static void insert_again(due_again *due)
     run.slots.values = ctr_text_built(conn, values);
     sqlite3_stmt *insert = ctr_run_prepare(&run, CTR_SQL_TRACK_SHOW_NEW_STRICTLY);
     view = due->told;
-    for (int i = 1; insert && ctr_change_next(&view, &told);)
-        if (column_of_told(due, &told)) bind_told(conn, insert, i++, &told);
+    for (int i = 1; insert && ctr_change_next(&view, &told);) {
+        const char *column = column_of_told(due, &told);
+        if (column) bind_told(due, insert, i++, column, &told);
+    }
     if (insert && ctr_rc(conn) == SQLITE_OK) ctr_run_row(&run, insert);
     sqlite3_finalize(insert);
+    if (ctr_rc(conn) == SQLITE_OK && sqlite3_changes(conn->db) == 0) /* by RAISE(IGNORE) */
+        ctr_problem_set(conn, SQLITE_CONSTRAINT, "%s", sqlite3_errstr(SQLITE_CONSTRAINT));
     due->now = sqlite3_last_insert_rowid(conn->db);
 }
 
 /* ---- the rows below it ----------------------------------------------------------------------- */
+
+/* Returns whether a row of `child` is the one that was inserted, which refers to itself. */
+static bool is_itself(const due_again *due, const ctr_tracked *child, sqlite3_value *key)
+{
+    return sqlite3_stricmp(child->table, due->tracked->table) == 0 &&
+           sqlite3_value_int64(key) == due->now;
+}
 
 /* Returns whether this file has written the reference of a row, before the parent was replaced. */
 static bool wrote_reference(const due_again *due, ctr_row *row, const ctr_tracked *child,
@@ -172,7 +230,7 @@ static void move_written(const due_again *due, ctr_tab *tab, const ctr_tracked *
         while (!moved && ctr_run_row(&run, children)) {
             for (int i = 0; i < n; i++) keys[i] = sqlite3_column_value(children, i);
             moved = ctr_row_find_key(&row, keys) == SQLITE_OK &&
-                    wrote_reference(due, &row, child, column);
+                    (is_itself(due, child, keys[0]) || wrote_reference(due, &row, child, column));
         }
         sqlite3_stmt *move = moved ? ctr_run_prepare(&run, CTR_SQL_REPLACED_MOVE) : NULL;
         if (move) sqlite3_bind_int64(move, 1, due->now);
@@ -187,10 +245,9 @@ static void move_written(const due_again *due, ctr_tab *tab, const ctr_tracked *
 }
 
 /* All rows of a table that stays in this file are its own. */
-static void move_children(const due_again *due, const ctr_foreign_key *key)
+static void move_children(const due_again *due, const ctr_foreign_key *key, const char *column)
 {
     ctr_conn *conn = due->file->conn;
-    const char *column = key->pairs[0].from;
     if (key->travels) {
         char *counters = ctr_triggers_counters(due->file, key->child);
         ctr_tab *tab = counters ? ctr_tab_read(due->file, counters) : NULL;
@@ -213,9 +270,10 @@ static void move_all_children(const due_again *due)
     const char *own = ctr_tracked_key(due->tracked, 0)->name;
     for (int i = 0; foreign && i < foreign->n && ctr_rc(due->file->conn) == SQLITE_OK; i++) {
         const ctr_foreign_key *key = &foreign->keys[i];
-        if (sqlite3_stricmp(key->parent, due->tracked->table) == 0 && key->n == 1 &&
-            sqlite3_stricmp(key->pairs[0].to, own) == 0)
-            move_children(due, key);
+        bool is_below = sqlite3_stricmp(key->parent, due->tracked->table) == 0;
+        for (int j = 0; is_below && j < key->n; j++)
+            if (sqlite3_stricmp(key->pairs[j].to, own) == 0)
+                move_children(due, key, key->pairs[j].from);
     }
 }
 
@@ -248,6 +306,7 @@ typedef struct listed_row {
     char *counters;
     int64_t was, number;
     ctr_packed birth, change;
+    bool done;
 } listed_row;
 
 static void copy_bytes(ctr_conn *conn, ctr_packed *to, sqlite3_stmt *row, int column)
@@ -258,7 +317,19 @@ static void copy_bytes(ctr_conn *conn, ctr_packed *to, sqlite3_stmt *row, int co
     if (out) to->size = size;
 }
 
-static void insert_listed(ctr_file *file, const listed_row *listed)
+/* If the application writes to the row under its number, it keeps that (ctr_spread_keep). */
+static void note_standing(const due_again *due, const listed_row *listed)
+{
+    ctr_apart_row apart = {0};
+    ctr_run run = ctr_tab_run(due->tab);
+    ctr_apart_read(due->tracked, due->tab, due->was, &apart);
+    bool stands = apart.ended || apart.differs || apart.refused || apart.lists;
+    ctr_run_with(&run, CTR_SQL_REPLACED_STANDS, ":stands i :row i :birth b", (int64_t)stands,
+                 due->was, listed->birth.bytes, listed->birth.size);
+    ctr_apart_close_row(&apart);
+}
+
+static void insert_listed(ctr_file *file, listed_row *listed)
 {
     ctr_conn *conn = file->conn;
     due_again due = {.file = file, .was = listed->was, .number = listed->number};
@@ -270,6 +341,9 @@ static void insert_listed(ctr_file *file, const listed_row *listed)
         ctr_run run = ctr_tab_run(due.tab);
         ctr_run_with(&run, CTR_SQL_REPLACED_DONE, ":now i :row i :birth b", due.now, listed->was,
                      listed->birth.bytes, listed->birth.size);
+        listed->done = true;
+    } else if (is) {
+        note_standing(&due, listed);
     }
     ctr_tracked_release(due.tracked);
     ctr_problem_where(conn, "%s", listed->counters);
@@ -285,14 +359,30 @@ static void free_listed(listed_row *rows, size_t n)
     sqlite3_free(rows);
 }
 
-void ctr_renumber_insert(ctr_file *file)
+/* A row that refers to another one is inserted behind that one. Returns whether any was. */
+static bool insert_all(ctr_file *file, listed_row *rows, size_t n)
+{
+    bool any = false, goes_on = true;
+    while (goes_on) {
+        goes_on = false;
+        for (size_t i = 0; i < n && ctr_rc(file->conn) == SQLITE_OK; i++) {
+            if (rows[i].done) continue;
+            insert_listed(file, &rows[i]);
+            goes_on = goes_on || rows[i].done;
+        }
+        any = any || goes_on;
+    }
+    return any;
+}
+
+bool ctr_renumber_insert(ctr_file *file)
 {
     enum { NAME, ROW, BIRTH, CHANGE, NUMBER };
     ctr_conn *conn = file->conn;
     size_t n = 0, room = 0;
     listed_row *rows = NULL;
     if (ctr_rc(conn) != SQLITE_OK || !ctr_schema_is_table(conn, file->schema, "counter_state"))
-        return;
+        return false;
     ctr_run run = ctr_file_run(file);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_REPLACED_DUE);
     while (ctr_run_row(&run, row)) {
@@ -307,6 +397,7 @@ void ctr_renumber_insert(ctr_file *file)
         copy_bytes(conn, &rows[n++].change, row, CHANGE);
     }
     sqlite3_finalize(row);
-    for (size_t i = 0; i < n && ctr_rc(conn) == SQLITE_OK; i++) insert_listed(file, &rows[i]);
+    bool any = insert_all(file, rows, n);
     free_listed(rows, n);
+    return any;
 }

@@ -335,6 +335,7 @@ static int fold_file(ctr_file *file)
     ctr_catalog_close(&catalog);
     ctr_fold_finish(file);
     for (ctr_tab *tab = file->tabs; tab; tab = tab->next) ctr_journal_drop(tab);
+    file->conn->unsettled++; /* another id has another place */
     return ctr_rc(file->conn);
 }
 

@@ -824,6 +824,7 @@ static bool reconcile_revive(ctr_tracked_row *row)
     stamping_insert(table);
     write_staged(table);
     ctr_apart_remove(table->row->tab, table->row->rowid, CTR_APART_OF_COUNTERS, NULL);
+    ctr_spread_keep(table->row->tab, table->row->rowid);
     row->is_apart = false;
     return ctr_rc(conn) == SQLITE_OK && ctr_table_find(table) == SQLITE_OK;
 }

@@ -26,8 +26,9 @@
 
 #include <string.h>
 
-/* A jump goes up to 1/2^20 of the way to the limit. */
-enum { SPREAD_STEP = 20 };
+/* A jump goes up to 1/2^20 of the way to the limit. Keys up to SPREAD_NEAR above the last number
+ * are of this file. */
+enum { SPREAD_STEP = 20, SPREAD_NEAR = 1 << 16 };
 #define SPREAD_APART (INT64_C(1) << 32)
 
 /* ---- what the file says ---------------------------------------------------------------------- */
@@ -46,10 +47,10 @@ static void take_state(ctr_spread *spread, sqlite3_stmt *row)
                            : INT64_MAX;
         return;
     }
-    spread->has_place = has_id;
     spread->place = sqlite3_column_int64(row, SEQ);
+    spread->has_place = has_id && spread->place > 0; /* else it is damaged, as are other jumps */
     spread->taken = sqlite3_column_int(row, BYTES) != 0;
-    spread->jumps = sqlite3_column_int64(row, ROWS);
+    spread->jumps = sqlite3_column_int(row, ROWS) & INT32_MAX;
     if (has_id) memcpy(spread->id, id, CTR_ID_SIZE);
 }
 
@@ -161,13 +162,15 @@ void ctr_spread_set(const ctr_tracked *tracked, ctr_tab *tab, int bits)
     ctr_run run = ctr_tab_run(tab);
     int64_t most = bits < CTR_SPREAD_BITS_MOST ? (INT64_C(1) << bits) - 1 : INT64_MAX;
     int64_t highest = highest_of_all(tracked, tab, INT64_MAX);
-    int64_t least = spread.is ? spread.least : highest + SPREAD_APART;
-    if (highest > most - SPREAD_APART && ctr_rc(tab->conn) == SQLITE_OK)
+    bool is_room = highest <= most - SPREAD_APART;
+    int64_t least = spread.is ? spread.least : is_room ? highest + SPREAD_APART : most;
+    if (!is_room && ctr_rc(tab->conn) == SQLITE_OK)
         ctr_problem_set(tab->conn, SQLITE_ERROR,
                         "%s: the greatest key is %lld, and spread ones end at %lld: too little is "
                         "left between them",
                         tracked->table, (long long)highest, (long long)most);
     ctr_run_with(&run, CTR_SQL_SPREAD_BEGIN, ":least i :bits i", least, (int64_t)bits);
+    tab->conn->unsettled++; /* for the next statement of this transaction */
 }
 
 /* ---- the place ------------------------------------------------------------------------------- */
@@ -180,8 +183,8 @@ static bool jump(ctr_spread *spread, const ctr_tracked *tracked, ctr_tab *tab,
     ctr_run run = ctr_tab_run(tab);
     int64_t from = highest_of_all(tracked, tab, spread->most);
     if (from < spread->least) from = spread->least;
-    if (from == spread->most) set_sequence(tab, tracked->table, from);
-    if (from == spread->most || ctr_rc(tab->conn) != SQLITE_OK) return false;
+    if (from >= spread->most) set_sequence(tab, tracked->table, from);
+    if (from >= spread->most || ctr_rc(tab->conn) != SQLITE_OK) return false;
     int64_t step = (spread->most - from) >> SPREAD_STEP;
     sqlite3_randomness(sizeof chance, &chance);
     spread->place = from + 1 + (step > 0 ? (int64_t)(chance % (uint64_t)step) : 0);
@@ -299,8 +302,8 @@ void ctr_spread_end(ctr_table *table)
 bool ctr_spread_is_unsettled(const ctr_table *table)
 {
     const ctr_conn *conn = table->joined.conn;
-    return !conn->session && is_place_known(table) &&
-           table->reports->spread.unsettled != conn->unsettled;
+    bool is = !is_place_known(table) || table->reports->spread.unsettled != conn->unsettled;
+    return is && !conn->session && table->shape.replicated;
 }
 
 void ctr_spread_settle(const ctr_tracked *tracked, ctr_tab *tab)
@@ -317,6 +320,12 @@ void ctr_spread_take(ctr_tab *tab)
     ctr_run run = ctr_tab_run(tab);
     ctr_run_do(&run, CTR_SQL_SPREAD_TAKEN, NULL);
     tab->conn->unsettled++;
+}
+
+void ctr_spread_keep(ctr_tab *tab, int64_t number)
+{
+    ctr_run run = ctr_tab_run(tab);
+    if (tab->shape.keyed) ctr_run_with(&run, CTR_SQL_REPLACED_KEEP, ":row i", number);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -340,16 +349,12 @@ bool ctr_spread_bears(ctr_table *table)
     return spread->is && sqlite3_value_int64(table->keys[0]) >= spread->least;
 }
 
-/* One that is not the next is of the application, or SQLite has passed over numbers: those of rows
- * that OR IGNORE has left out, in one statement with others. */
-static bool is_next(ctr_table *table, ctr_spread *spread, int64_t key)
+/* Returns whether SQLite may have given out a key above the last number, or nobody else has: places
+ * lie farther apart. It passes over the numbers of rows that OR IGNORE leaves out, and a trigger
+ * may insert a row before ours tells of the one that fired it. */
+static bool is_near(const ctr_spread *spread, int64_t key)
 {
-    if (key == spread->last + 1) return true;
-    ctr_tracked *tracked = hold_known(table->row->tab);
-    int64_t sequence = tracked ? read_sequence(table->row->tab, tracked->table) : 0;
-    ctr_tracked_release(tracked);
-    if (sequence > spread->last) spread->last = sequence;
-    return key <= spread->last + 1;
+    return (uint64_t)key - (uint64_t)spread->last <= SPREAD_NEAR;
 }
 
 void ctr_spread_check_key(ctr_table *table)
@@ -366,8 +371,8 @@ void ctr_spread_check_key(ctr_table *table)
                         (long long)key, (long long)spread->most);
     if (ctr_rc(conn) != SQLITE_OK || table->file->writing) return;
     if (!spread->has_place || key < spread->place || key <= spread->last) return;
-    bool is = is_next(table, spread, key);
-    if (key > spread->last) spread->last = key;
+    bool is = is_near(spread, key);
+    spread->last = key;
     if (!is && !spread->taken) ctr_spread_take(table->row->tab);
     spread->taken = spread->taken || !is;
 }

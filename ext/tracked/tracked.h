@@ -773,6 +773,9 @@ void ctr_spread_set(const ctr_tracked *tracked, ctr_tab *tab, int bits);
 void ctr_spread_take(ctr_tab *tab);
 void ctr_spread_settle(const ctr_tracked *tracked, ctr_tab *tab);
 
+/* Lets a row keep its number that was to be inserted again under another one (merge/renumber.c). */
+void ctr_spread_keep(ctr_tab *tab, int64_t number);
+
 /* ==== reconcile.c ============================================================================= */
 
 /* The methods of a counter table of a tracked table. */

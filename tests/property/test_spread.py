@@ -77,8 +77,13 @@ class File:
     def insert_line(self):
         key, parent = self.pick()
         uid = self.world.uid()
+        number = self.world.draw.choice([None, *SAME])  # a clone takes the numbers of another one in all tables
+        if number and self.rows("SELECT 1 FROM lines_counters_cells WHERE _rowid_ = ?", number):
+            return
+        if number:
+            key, parent = next(iter(self.rows("SELECT id, uid FROM orders WHERE id = ?", number)), (key, parent))
         if parent and int(parent[1:]) % 2:  # a row with lines is not deleted: else they wait
-            self.db.execute("INSERT INTO lines(uid, orders, of) VALUES (?, ?, ?)", (uid, key, parent))
+            self.db.execute("INSERT INTO lines(id, uid, orders, of) VALUES (?, ?, ?, ?)", (number, uid, key, parent))
             self.world.writer[uid] = self.path
 
     def pick(self):
@@ -184,7 +189,7 @@ class File:
 
 RETURNING = sqlite3.sqlite_version_info >= (3, 35)
 STEPS = ["insert"] * 6 + ["insert_many", "insert_line", "insert_line", "count", "count", "count", "delete", "change_key", "undone", "fail",
-                          "several", "several", "flush", "rebuild", "take_same_number"]
+                          "several", "several", "flush", "rebuild", "take_same_number", "take_same_number"]
 
 
 def copy_of(world, one):

@@ -121,6 +121,34 @@ SELECT who FROM o WHERE id IN (3, 9223372036854775807);
 --= natural
 --= changed
 
+-- # numbers-that-sqlite-passes-over-lead-to-no-jump
+CREATE TABLE o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT UNIQUE, n INTEGER NOT NULL DEFAULT 0);
+CREATE TRIGGER before_ours AFTER INSERT ON o WHEN new.who = 'parent' BEGIN INSERT INTO o(who) VALUES('child'); END;
+SELECT counter_replicate('o', 'n', 'keys=spread');
+--= 0
+CREATE TRIGGER behind_ours AFTER INSERT ON o WHEN new.who = 'p' BEGIN INSERT INTO o(who) VALUES('q'); END;
+INSERT INTO o(who) VALUES('a');
+INSERT OR IGNORE INTO o(who) VALUES('a'), ('a'), ('b');
+INSERT INTO o(who) VALUES('a'), ('c') ON CONFLICT DO NOTHING;
+INSERT INTO o(who) VALUES('b'), ('d') ON CONFLICT(who) DO UPDATE SET n = n + 1;
+INSERT INTO o(who) VALUES('parent'), ('p');
+INSERT INTO o(who) VALUES('e');
+SELECT rows, (SELECT max(id) - min(id) FROM o) < 20 FROM counter_state WHERE kind = 'spread' AND row = 1;
+--= 1|1
+
+-- # a-file-that-takes-a-new-id-within-a-transaction-jumps-with-the-next-statement
+CREATE TABLE o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT);
+SELECT counter_replicate('o', 'keys=spread');
+--= 0
+BEGIN;
+INSERT INTO o(who) VALUES('a');
+SELECT counter_fork() IS NULL;
+--= 0
+INSERT INTO o(who) VALUES('b');
+COMMIT;
+SELECT max(id) - min(id) > 1, (SELECT rows FROM counter_state WHERE kind = 'spread' AND row = 1) FROM o;
+--= 1|2
+
 -- # a-sequence-that-was-cleared-or-lost-with-its-table-goes-on-where-it-was
 CREATE TABLE o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT);
 SELECT counter_replicate('o', 'keys=spread');
@@ -320,3 +348,125 @@ SELECT count(*) FROM counter_sync('origin');
 SELECT who FROM o ORDER BY id;
 --= first
 --= second
+
+-- # rows-of-the-very-transaction-that-spreads-the-table-have-numbers-from-its-place
+BEGIN;
+CREATE TABLE o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT);
+SELECT counter_replicate('o', 'keys=spread');
+--= 0
+INSERT INTO o(who) VALUES('first');
+COMMIT;
+CREATE TABLE p(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT);
+SELECT counter_replicate('p', 'keys=assigned');
+--= 0
+BEGIN;
+INSERT INTO p(who) VALUES('assigned');
+SELECT counter_replicate('p', 'keys=spread');
+--= 0
+INSERT INTO p(who) VALUES('spread');
+COMMIT;
+SELECT who, id > (1 << 32) FROM o UNION ALL SELECT who, id > (1 << 32) FROM p ORDER BY 1;
+--= assigned|0
+--= first|1
+--= spread|1
+
+-- # rows-that-lose-their-numbers-together-refer-to-each-other-as-before
+CREATE TABLE l(id INTEGER PRIMARY KEY AUTOINCREMENT, o INTEGER REFERENCES o(id), what TEXT);
+CREATE TABLE o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT, above INTEGER REFERENCES o(id));
+CREATE TABLE pair(id INTEGER PRIMARY KEY AUTOINCREMENT, o INTEGER, who TEXT, FOREIGN KEY(who, o) REFERENCES o(who, id));
+CREATE UNIQUE INDEX o_who ON o(who, id);
+SELECT counter_replicate('l', 'keys=spread'), counter_replicate('o', 'keys=spread'), counter_replicate('pair', 'keys=spread');
+--= 0|0|0
+VACUUM INTO 'other.db';
+ATTACH 'other.db' AS other;
+PRAGMA foreign_keys = ON;
+INSERT INTO o VALUES(1 << 40, 'carl', 1 << 40);
+INSERT INTO o VALUES((1 << 40) - 1, 'child of carl', 1 << 40);
+INSERT INTO l VALUES(1 << 40, 1 << 40, 'of carl');
+INSERT INTO other.o VALUES(1 << 40, 'dora', 1 << 40);
+INSERT INTO other.o VALUES((1 << 40) - 1, 'child of dora', 1 << 40);
+INSERT INTO other.l VALUES(1 << 40, 1 << 40, 'of dora');
+INSERT INTO other.pair(o, who) VALUES(1 << 40, 'dora');
+SELECT count(*) FROM counter_sync('other');
+--= 3
+SELECT count(*) FROM counter_sync('other');
+--= 3
+SELECT a.who, b.who FROM o AS a JOIN o AS b ON b.id = a.above UNION ALL
+SELECT what, who FROM l JOIN o ON o.id = l.o UNION ALL
+SELECT 'pair of ' || pair.who, o.who FROM pair JOIN o ON o.id = pair.o ORDER BY 1;
+--= carl|carl
+--= child of carl|carl
+--= child of dora|dora
+--= dora|dora
+--= of carl|carl
+--= of dora|dora
+--= pair of dora|dora
+SELECT (SELECT group_concat(id || who || above) FROM (SELECT * FROM o ORDER BY id)) = (SELECT group_concat(id || who || above) FROM (SELECT * FROM other.o ORDER BY id));
+--= 1
+SELECT count(*) FROM counter_tracked('other') WHERE state IN ('differs', 'waits');
+--= 0
+SELECT * FROM pragma_foreign_key_check;
+
+-- # a-row-that-comes-back-and-that-a-trigger-ignores-stays-listed-with-its-children
+CREATE TABLE o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT);
+CREATE TABLE l(id INTEGER PRIMARY KEY AUTOINCREMENT, o INTEGER REFERENCES o(id));
+CREATE TABLE closed(x);
+CREATE TRIGGER ignores BEFORE INSERT ON o WHEN EXISTS(SELECT 1 FROM closed) BEGIN SELECT RAISE(IGNORE); END;
+SELECT counter_replicate('o', 'keys=spread'), counter_replicate('l', 'keys=spread');
+--= 0|0
+VACUUM INTO 'other.db';
+ATTACH 'other.db' AS other;
+INSERT INTO o VALUES(1 << 40, 'carl');
+INSERT INTO other.o VALUES(1 << 40, 'dora');
+INSERT INTO other.l(o) VALUES(1 << 40);
+INSERT INTO other.closed VALUES(1);
+SELECT count(*) FROM counter_push('other');
+--= 2
+SELECT state, why FROM counter_tracked('other') WHERE state = 'replaced';
+--= replaced|another row had the number first: the table refuses to take it again; each merge tries
+DELETE FROM other.closed;
+SELECT count(*) FROM counter_sync('other');
+--= 2
+SELECT who FROM other.l AS l JOIN other.o AS o ON o.id = l.o;
+--= dora
+
+-- # a-row-that-still-stands-under-its-number-and-is-written-to-keeps-it-and-does-not-come-back-as-well
+CREATE TABLE o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT, code TEXT UNIQUE, n INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE l(id INTEGER PRIMARY KEY AUTOINCREMENT, o INTEGER REFERENCES o(id));
+SELECT counter_replicate('o', 'n', 'keys=spread'), counter_replicate('l', 'keys=spread');
+--= 0|0
+VACUUM INTO 'other.db';
+ATTACH 'other.db' AS other;
+INSERT INTO o VALUES(1 << 40, 'carl', 'c', 5);
+INSERT INTO other.o VALUES(1 << 40, 'dora', 'd', 7);
+INSERT INTO other.l(o) VALUES(1 << 40);
+DELETE FROM o;
+SELECT note FROM counter_push('other') WHERE table_name = 'o';
+--= 1 row differs in other: see counter_tracked('other'); in other: 1 row has a number that another row had first: counter_tracked lists it, and what became of it
+UPDATE other.o SET code = 'changed', n = n + 1;
+SELECT count(*) FROM counter_sync('other');
+--= 2
+SELECT id, who, code, n FROM o;
+--= 1099511627776|dora|changed|8
+
+-- # a-row-that-the-table-refused-comes-back-though-the-other-one-was-deleted-and-written-to
+CREATE TABLE o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT, code TEXT UNIQUE);
+CREATE TABLE l(id INTEGER PRIMARY KEY AUTOINCREMENT, o INTEGER REFERENCES o(id));
+SELECT counter_replicate('o', 'keys=spread'), counter_replicate('l', 'keys=spread');
+--= 0|0
+VACUUM INTO 'other.db';
+ATTACH 'other.db' AS other;
+INSERT INTO o VALUES(1 << 40, 'carl', 'same');
+INSERT INTO other.o VALUES(1 << 40, 'dora', 'same');
+SELECT count(*) FROM counter_sync('other');
+--= 2
+INSERT INTO other.l(o) VALUES(1 << 40);
+DELETE FROM o;
+SELECT count(*) FROM counter_push('other');
+--= 2
+UPDATE other.o SET code = 'changed';
+SELECT count(*) FROM counter_sync('other');
+--= 2
+SELECT who, code, id > (1 << 40) FROM other.o ORDER BY id;
+--= carl|changed|0
+--= dora|same|1
