@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+/* Stands for a counter in counter_untracked: the keys of the table were spread. */
+static const char SPREAD_BEFORE[] = "";
+
 /* What becomes of rows that have counters, and that the table lacks unseen. */
 typedef enum missing_rows { MISSING_REFUSED, MISSING_DELETED, MISSING_RESTORED } missing_rows;
 
@@ -862,6 +865,26 @@ static void refuse_orphans(ctr_file *file, const char *table)
 }
 
 /* Creates the counter table of a table that is not tracked yet. */
+/* Rows that were there have no birth, and would take their numbers from those of the other files,
+ * which have: each of these would be inserted again. */
+static void refuse_spread_again(const tracking_call *call)
+{
+    if (call->again || ctr_rc(call->conn) != SQLITE_OK ||
+        ctr_schema_object(call->conn, call->schema, "counter_untracked") != CTR_OBJECT_TABLE)
+        return;
+    ctr_run run = ctr_run_on(call->conn, call->schema, NULL);
+    sqlite3_stmt *find = ctr_run_prepare(&run, CTR_SQL_UNTRACKED_FIND);
+    ctr_run_bind_text(&run, find, ":table", call->birth ? call->birth : call->table);
+    ctr_run_bind_text(&run, find, ":column", SPREAD_BEFORE);
+    if (ctr_run_once(&run, find))
+        ctr_problem_set(
+            call->conn, SQLITE_ERROR,
+            "%s: its keys were spread in this file before, and each row that another file has, "
+            "too, would be there twice: take a copy of that file; if no other file has its rows, "
+            "add 'values=again'",
+            call->table);
+}
+
 static void begin_tracking(tracking_call *call)
 {
     if (!call->birth) refuse_orphans(call->file, call->table);
@@ -873,6 +896,7 @@ static void begin_tracking(tracking_call *call)
                                call->n, &call->tracked);
     if (call->replicates && ctr_rc(call->conn) == SQLITE_OK)
         ctr_constraints_refuse_collations(call->conn, &call->shape, call->table);
+    if (call->spread > 0) refuse_spread_again(call);
     if (call->spread > 0)
         ctr_spread_refuse(call->conn, call->schema, call->table, &call->shape);
     else if (!call->keys_assigned)
@@ -1137,9 +1161,13 @@ static void note_untracked(const tracking_call *call)
     ctr_run_do(&run, CTR_SQL_UNTRACKED_CREATE, NULL);
     ctr_catalog_named(&entry, call->conn, call->schema, call->counters);
     sqlite3_stmt *note = ctr_run_prepare(&run, CTR_SQL_UNTRACKED_NOTE);
-    for (int i = 0; i < call->shape.n_counters && ctr_rc(call->conn) == SQLITE_OK; i++) {
+    ctr_spread spread;
+    ctr_spread_read(&spread, ctr_tab_of(call->file, call->counters, &call->shape));
+    for (int i = spread.is ? -1 : 0; i < call->shape.n_counters && ctr_rc(call->conn) == SQLITE_OK;
+         i++) {
         ctr_run_bind_text(&run, note, ":table", entry.birth);
-        ctr_run_bind_text(&run, note, ":column", ctr_shape_counter_name(&call->shape, i));
+        ctr_run_bind_text(&run, note, ":column",
+                          i < 0 ? SPREAD_BEFORE : ctr_shape_counter_name(&call->shape, i));
         ctr_run_row(&run, note);
         sqlite3_reset(note);
     }

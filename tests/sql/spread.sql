@@ -480,3 +480,18 @@ SELECT count(*) FROM counter_sync('other');
 SELECT who, code, id > (1 << 40) FROM other.o ORDER BY id;
 --= carl|changed|0
 --= dora|same|1
+
+-- # a-table-whose-keys-were-spread-here-before-is-not-spread-again-unless-no-other-file-has-its-rows
+CREATE TABLE o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT);
+SELECT counter_replicate('o', 'keys=spread');
+--= 0
+INSERT INTO o(who) VALUES('a');
+SELECT counter_untrack('o');
+--= 0
+SELECT counter_replicate('o', 'keys=spread');
+--! counter_replicate: o: its keys were spread in this file before, and each row that another file has, too, would be there twice: take a copy of that file; if no other file has its rows, add 'values=again'
+SELECT counter_replicate('o', 'keys=spread', 'values=again');
+--= 1
+INSERT INTO o(who) VALUES('b');
+SELECT count(*) FROM o;
+--= 2
