@@ -535,6 +535,8 @@ static void decide_ordinary(const adoption *all, adoptee *table)
             table, ADOPTION_REFUSED,
             ctr_text_print(conn, "it has the collation %s, which this connection lacks", collation),
             "call counter_replicate_all in the application");
+    else if (ctr_declaration_reserves_table(table->name))
+        decide(table, ADOPTION_REFUSED, "names that begin with counter_ are reserved", "rename it");
     else if (ctr_schema_objects_find(all->objects, counters))
         decide(table, ADOPTION_REFUSED,
                ctr_text_print(conn, "another table has the name %s", counters),
@@ -557,7 +559,8 @@ static void decide_ordinary(const adoption *all, adoptee *table)
 /* Returns whether it is a table of ours: one in which counters or the state of the file are. */
 static bool is_own_table(const adoption *all, const ctr_named *named)
 {
-    static const char *const MORE[] = {"counter_servers", "counter_http_sources", NULL};
+    static const char *const MORE[] = {"counter_servers", "counter_http_sources",
+                                       "counter_http_tokens", "counter_http_ids", NULL};
     const char *const *lists[] = {ctr_stored_of_file(), MORE};
     if (sqlite3_strnicmp(named->name, "sqlite_", 7) == 0) return true;
     for (int i = 0; i < 2; i++)
@@ -574,6 +577,28 @@ static bool is_own_table(const adoption *all, const ctr_named *named)
     return false;
 }
 
+/* Returns the table that has had the counters, and has no triggers any more, or NULL: a migration
+ * has built it anew. */
+static adoptee *find_rebuilt(const adoption *all, const char *counters)
+{
+    static const char END[] = "_counters";
+    size_t size = strlen(counters), end = sizeof END - 1;
+    if (size <= end || sqlite3_stricmp(counters + size - end, END) != 0) return NULL;
+    const char *name = ctr_text_print(all->conn, "%.*s", (int)(size - end), counters);
+    return name ? find_adoptee(all, name) : NULL;
+}
+
+static void decide_rebuilt(const adoption *all, adoptee *table, bool replicated)
+{
+    table->option = NULL;
+    decide(table, replicated ? ADOPTION_REPLICATE : ADOPTION_REFUSED,
+           replicated ? "it is replicated, and its triggers are missing"
+                      : "its counters are tracked, and its triggers are missing",
+           replicated ? NULL
+                      : ctr_text_print(all->conn, "call counter_track(%Q), which makes them again",
+                                       table->name));
+}
+
 /* Marks the tables that are tracked or replicated. */
 static void mark_done(const adoption *all)
 {
@@ -581,14 +606,19 @@ static void mark_done(const adoption *all)
         ctr_shape shape = {0};
         adopted_columns key;
         const char *counters = all->catalog.entries[i].name;
-        const char *name = ctr_tracked_is_among(all->objects, counters)
-                               ? ctr_triggers_table(all->objects, counters)
-                               : NULL;
-        adoptee *table = name ? find_adoptee(all, name) : NULL;
+        bool is_tracked = ctr_tracked_is_among(all->objects, counters);
+        const char *name = is_tracked ? ctr_triggers_table(all->objects, counters) : NULL;
+        adoptee *table = name         ? find_adoptee(all, name)
+                         : is_tracked ? find_rebuilt(all, counters)
+                                      : NULL;
         if (!table) continue;
         ctr_tab_read_shape(all->file, counters, &shape);
-        decide(table, ADOPTION_DONE,
-               shape.replicated ? "it is replicated" : "its counters are tracked, and merge", NULL);
+        if (name)
+            decide(table, ADOPTION_DONE,
+                   shape.replicated ? "it is replicated" : "its counters are tracked, and merge",
+                   NULL);
+        else
+            decide_rebuilt(all, table, shape.replicated);
         list_key(all->conn, table, &key);
         table->keys = key.as_names;
         ctr_shape_close(&shape);
@@ -777,7 +807,7 @@ static void read_adoption(adoption *all, ctr_conn *conn, const char *schema)
     for (size_t i = 0; i < all->n && ctr_rc(conn) == SQLITE_OK; i++) {
         adoptee *table = &all->tables[i];
         if (table->step == ADOPTION_VIRTUAL) decide_virtual(all, table);
-        if (table->step == ADOPTION_REPLICATE) decide_ordinary(all, table);
+        if (table->step == ADOPTION_REPLICATE && !table->finding) decide_ordinary(all, table);
     }
 }
 
@@ -869,7 +899,7 @@ static bool is_declared_like_counter(const ctr_described *column)
 {
     static const char *const NEVER[] = {"version", "position", "status", "year", "order",
                                         "rank",    "sort",     "level",  "type", NULL};
-    return column->not_null && column->value && strcmp(column->value, "0") == 0 &&
+    return column->not_null && (!column->value || strcmp(column->value, "0") == 0) &&
            column->key < 0 && !column->generated && column->type &&
            ctr_declaration_affinity(column->type) == CTR_AFFINITY_INTEGER &&
            !has_word_of(column->name, NEVER);
@@ -887,7 +917,7 @@ static bool is_named_like_counter(const ctr_described *column)
 
 bool ctr_adoption_sounds_counted(const ctr_described *column)
 {
-    return is_declared_like_counter(column) && is_named_like_counter(column);
+    return column->value && is_declared_like_counter(column) && is_named_like_counter(column);
 }
 
 /* Returns whether a column could be a counter: by its declaration, its name or a trigger, and its

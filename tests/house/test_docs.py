@@ -43,6 +43,7 @@ ELSEWHERE = {
     ("docs/install.md", "c"): "tests/house/test_hosts.py",
     **{("docs/languages.md", language): "tests/house/test_hosts.py" for language in ("perl", "tcl", "js", "php", "ruby", "go", "rust")},
     ("docs/recipes/browser.md", "js"): "tests/browser/readme.test.mjs",
+    ("docs/recipes/existing-application.md", "js"): "tests/clients/prisma/client.js",
     ("docs/recipes/fleet.md", "console"): "tests/hub/test_fleet.py",
 }
 # Blocks that nothing runs, and why.
@@ -155,6 +156,11 @@ def test_what_other_tests_run_they_name():
         assert pages.blocks(ROOT / page, language), f"{page} has no {language} block"
         name = "README.md" if page == "README.md" else pathlib.Path(page).name
         assert name in (ROOT / test).read_text(), f"{test} does not name {page}"
+
+
+def test_the_adapter_of_prisma_is_the_one_that_is_tried():
+    block, = pages.blocks(ROOT / "docs" / "recipes" / "existing-application.md", "js")
+    assert block.text in (ROOT / "tests" / "clients" / "prisma" / "client.js").read_text()
 
 
 # ---- sqlite-session ----
@@ -322,6 +328,8 @@ def test_programs_print_what_they_say(block, tmp_path, packages):
     for module in re.findall(r"^(?:import|from) (sqlalchemy|apsw|django)", block.text, re.M):
         if not has("/usr/bin/python3", "-c", f"import {module}"):
             pytest.skip(f"no {module}")
+    if block.language == "ruby" and not has(*NEEDS["docs/recipes/rails.md"][1:]):
+        pytest.skip("no Ruby with ActiveRecord and sqlite3")
     furnish(tmp_path, packages)
     (tmp_path / "program").write_text(block.text)
     done = subprocess.run([*RUN[block.language], "program"], cwd=tmp_path, env=environment(tmp_path, packages), text=True,

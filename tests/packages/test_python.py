@@ -365,7 +365,7 @@ class Project:
         """Writes one, or what makemigrations finds behind these operations."""
         (self.migrations / f"{name}.py").write_text(f"""
 from django.db import migrations, models
-from sqlite_counter.django import ReplicateTable, TrackCounter, UnreplicateTable, UntrackCounter
+from sqlite_counter.django import ReplicateAll, ReplicateTable, TrackCounter, UnreplicateTable, UntrackCounter
 
 class Migration(migrations.Migration):
     dependencies = [("shop", "{after}")]
@@ -391,7 +391,7 @@ class Migration(migrations.Migration):
             """))
 
     def tracked(self):
-        return self.rows("SELECT column_name, state FROM counter_tracked WHERE state <> 'regular' ORDER BY 1")
+        return self.rows("SELECT column_name, state FROM counter_tracked WHERE state IN ('tracked', 'broken') ORDER BY 1")
 
 
 @pytest.fixture(scope="module")
@@ -862,14 +862,25 @@ def test_a_replicated_model_whose_references_do_not_travel_is_warned_of(project)
     for field, parent in [("shelf", "Shelf"), ("person", "Person"), ("mail", "Person")]:
         assert f"shop.Sale: (sqlite_counter.W002) Sale.{field} refers to {parent}, which is not replicated: rows of other files may " \
             f'have no parent here.\n\tHINT: Write ReplicateTable("{parent}") in a migration' in said
-    assert "Sale.people has its rows in shop_sale_people, which is not replicated: they stay in their file.\n" in said
+    assert 'Sale.people refers to Person, which is not replicated: rows of other files may have no parent here.\n\tHINT: Write ' \
+        'ReplicateTable("Person") in a migration' in said
     project.migration("0003_replicate", "0002_sales", "ReplicateTable('Sale')", "ReplicateTable('Shelf')",
                       "ReplicateTable('Person', keys='assigned')")
     said = project.manage("check", show="stderr")
-    assert said.count("W002") == said.count("W003") == 1
+    assert "W002" not in said and said.count("W003") == 1
     assert "shop.Sale: (sqlite_counter.W003) Sale.person refers to Person, whose key is AutoField: where two files gave one number, its " \
         "rows have another parent.\n\tHINT: Give Person a natural key" in said
-    assert "shop_sale_people" in said
+    project.migration("0003_replicate", "0002_sales", "ReplicateTable('Sale')", "ReplicateTable('Shelf')", "ReplicateTable('Person')")
+    assert "W00" not in project.manage("check", show="stderr")
+    project.model("models.ManyToManyField(Person)", "models.ManyToManyField(Person, through='Role')")
+    models.write_text(models.read_text() + program("""
+        class Role(models.Model):
+            sale = models.ForeignKey(Sale, models.CASCADE)
+            person = models.ForeignKey(Person, models.CASCADE)
+        """))
+    said = project.manage("check", show="stderr")
+    assert "Sale.people has its rows in shop_role, which is not replicated: they stay in their file.\n\tHINT: Write ReplicateTable(" \
+        '"Role") in a migration.\n' in said
     project.migration("0003_replicate", "0002_sales", "ReplicateTable('Shelf')")
     assert "W00" not in project.manage("check", show="stderr")
 
@@ -944,6 +955,190 @@ def test_what_untracks_a_table_with_assigned_keys_tracks_it_again_with_them(numb
     assert numbered.by_hand("--backwards", "shop", "0002").count("counter_untrack") == 2
 
 
+def test_keys_that_sqlite_gives_out_are_spread_in_a_replicated_table_if_nothing_is_said(numbered):
+    numbered.migration("0002_replicate", "0001_initial", STOCK)
+    numbered.migration("0003_more", "0002_replicate", "ReplicateTable('Product', ['sold'])",
+                       "migrations.AlterField('Product', 'name', models.CharField(max_length=90))")
+    numbered.migration("0004_end", "0003_more", "UnreplicateTable('Product', values='again')")
+    assert "W001" not in numbered.manage("check", show="stderr")
+    assert statements(numbered.manage("sqlmigrate", "shop", "0002")) == ["SELECT counter_replicate('main.shop_product', 'stock', 'keys=spread');"]
+    assert "SELECT counter_replicate('main.shop_product', 'n sold');" in numbered.manage("sqlmigrate", "shop", "0003")
+    numbered.manage("migrate", "-v0", "shop", "0001")
+    numbered("-c", SHOW + "Product.objects.create(sku='tea', name='Tea', stock=10)")
+    numbered.manage("migrate", "-v0", "shop", "0003")
+    shutil.copy(numbered.folder / "till.db", numbered.folder / "office.db")
+    assert numbered("-c", SHOW + OFFICE + program("""
+        jam = Product.objects.create(sku="jam", name="Jam", stock=1)
+        office.execute("INSERT INTO shop_product(sku, name, shop, stock, \\"n sold\\") VALUES ('rice', 'Rice', 'there', 5, 2)")
+        rows("SELECT * FROM counter_sync('office.db')")
+        print(Product.objects.get(pk=jam.pk).name, jam.pk > 2**32, sorted(Product.objects.values_list("sku", flat=True)))
+        print(rows("SELECT * FROM shop_product ORDER BY id") == office.execute("SELECT * FROM shop_product ORDER BY id").fetchall())
+        """)) == "Jam True ['jam', 'rice', 'tea']\nTrue\n"
+    for name in "0004", "0003", "0004":
+        numbered.manage("migrate", "-v0", "shop", name)
+    assert numbered.tracked() == []
+    assert statements(numbered.manage("sqlmigrate", "--backwards", "shop", "0004")) == [
+        "SELECT counter_replicate('main.shop_product', 'stock', 'n sold', 'keys=spread', 'values=again');"]
+
+
+def test_keys_that_were_said_to_be_assigned_stay_so(numbered):
+    numbered.migration("0002_track", "0001_initial", 'TrackCounter("Product", "stock", keys="assigned")')
+    numbered.migration("0003_replicate", "0002_track", STOCK)
+    assert "SELECT counter_replicate('main.shop_product', 'stock');" in numbered.manage("sqlmigrate", "shop", "0003")
+    numbered.manage("migrate", "-v0")
+    assert numbered.rows("SELECT count(*) FROM counter_tracked WHERE state = 'spread'") == [(0,)]
+
+
+def test_a_key_that_is_that_of_another_row_follows_it(numbered):
+    models = numbered.folder / "shop" / "models.py"
+    models.write_text(models.read_text() + program("""
+        class Bundle(Product):
+            pieces = models.IntegerField(default=0)
+
+        class Picture(models.Model):
+            product = models.OneToOneField(Product, models.CASCADE, primary_key=True)
+        """))
+    numbered.manage("makemigrations", "-v0", "-n", "more", "shop")
+    numbered.migration("0003_replicate", "0002_more", "ReplicateTable('Bundle', ['pieces'])", STOCK, "ReplicateTable('Picture')")
+    assert "W00" not in numbered.manage("check", show="stderr")
+    numbered.manage("migrate", "-v0")
+    shutil.copy(numbered.folder / "till.db", numbered.folder / "office.db")
+    assert numbered("-c", SHOW + OFFICE + program("""
+        from shop.models import Bundle, Picture
+        Picture.objects.create(product=Bundle.objects.create(sku="box", name="Box", pieces=3))
+        rows("SELECT * FROM counter_sync('office.db')")
+        print(office.execute("SELECT id = product_ptr_id, pieces, id = product_id FROM shop_product, shop_bundle, shop_picture").fetchall())
+        """)) == "[(1, 3, 1)]\n"
+
+
+TAGS = """
+class Tag(models.Model):
+    word = models.CharField(max_length=40, primary_key=True)
+"""
+
+
+@pytest.fixture
+def tagged(numbered):
+    """Its products have tags, in a table that Django makes."""
+    models = numbered.folder / "shop" / "models.py"
+    models.write_text(models.read_text().replace("    class Meta", "    tags = models.ManyToManyField('Tag')\n\n    class Meta") + TAGS)
+    (numbered.migrations / "0001_initial.py").unlink()
+    numbered.manage("makemigrations", "-v0", "-n", "initial", "shop")
+    numbered.migration("0002_replicate", "0001_initial", "ReplicateTable('Tag')", STOCK)
+    return numbered
+
+
+SPREAD = "SELECT group_concat(table_name, ' ') FROM (SELECT table_name FROM counter_tracked WHERE state = 'spread' ORDER BY 1)"
+
+
+def test_the_table_of_a_many_to_many_field_travels_with_its_model(tagged):
+    tagged.manage("migrate", "-v0")
+    assert tagged.rows(SPREAD) == [("shop_product shop_product_tags",)]
+    tagged("-c", SHOW + "from shop.models import Tag\nfor word in 'hot', 'new': Tag(word).save()\nProduct(sku='tea', name='Tea').save()")
+    shutil.copy(tagged.folder / "till.db", tagged.folder / "office.db")
+    assert tagged("-c", SHOW + OFFICE + program("""
+        tea = Product.objects.get()
+        tea.tags.add("hot")
+        office.execute("INSERT INTO shop_product_tags(product_id, tag_id) VALUES (?, 'new')", (tea.pk,))
+        rows("SELECT * FROM counter_sync('office.db')")
+        print(sorted(tea.tags.values_list("pk", flat=True)), office.execute("SELECT count(*) FROM shop_product_tags").fetchall())
+        tea.tags.remove("new")
+        rows("SELECT * FROM counter_sync('office.db')")
+        print(office.execute("SELECT tag_id FROM shop_product_tags").fetchall())
+        tea.tags.set(["new"])
+        tea.delete()
+        rows("SELECT * FROM counter_sync('office.db')")
+        print(office.execute("SELECT count(*) FROM shop_product_tags").fetchall())
+        """)) == "['hot', 'new'] [(2,)]\n[('hot',)]\n[(0,)]\n"
+
+
+@pytest.mark.parametrize("greater", ["till", "office"])
+def test_a_pair_that_two_files_have_added_is_one_row_and_removed_once(tagged, greater):
+    """Whichever file inserted the greater key."""
+    tagged.manage("migrate", "-v0")
+    tagged("-c", SHOW + "from shop.models import Tag\nfor word in 'hot', 'new': Tag(word).save()\nProduct(sku='tea', name='Tea').save()")
+    for name in "office.db", "shelf.db":
+        shutil.copy(tagged.folder / "till.db", tagged.folder / name)
+    tagged("-c", SHOW + OFFICE + program(f"""
+        tea = Product.objects.get()
+        tea.tags.add("hot")
+        key = tea.tags.through.objects.get().pk {"+" if greater == "office" else "-"} 1
+        office.execute("INSERT INTO shop_product_tags VALUES (?, ?, 'hot')", (key, tea.pk))
+        """))
+    told = tagged.manage("counter_sync", "office.db").splitlines()
+    assert "; 1 row waits or differs" in told[0] and told[1] == "1 pair was added in two files: again" and "waits" not in told[2]
+    tagged.manage("counter_sync", "shelf.db")
+    show = "SELECT id, tag_id FROM shop_product_tags"
+    assert len(tagged.rows(show)) == 1
+    for name in "office.db", "shelf.db":
+        with contextlib.closing(sqlite3.connect(tagged.folder / name)) as db:
+            assert db.execute(show).fetchall() == tagged.rows(show)
+    tagged("-c", SHOW + "Product.objects.get().tags.remove('hot')")
+    assert "waits" not in tagged.manage("counter_sync", "office.db")
+    with contextlib.closing(sqlite3.connect(tagged.folder / "office.db")) as db:
+        assert db.execute(show).fetchall() == tagged.rows(show) == []
+
+
+def test_the_table_of_a_many_to_many_field_follows_migrations_of_all_kinds(tagged):
+    """It is renamed with its field or model, and keeps its rows; one that comes later is replicated, too."""
+    tagged.migration("0003_rename", "0002_replicate", "migrations.RenameField('Product', 'tags', 'labels')",
+                     "migrations.RenameModel('Product', 'Item')", "migrations.RenameModel('Tag', 'Label')",
+                     "migrations.AddField('Item', 'more', models.ManyToManyField('Label', related_name='+'))")
+    tagged.migration("0004_less", "0003_rename", "migrations.AlterField('Item', 'more', models.ManyToManyField('Item'))",
+                     "migrations.RemoveField('Item', 'labels')")
+    tagged.migration("0005_end", "0004_less", "UnreplicateTable('Item')", "migrations.DeleteModel('Item')")
+    tagged.manage("migrate", "-v0", "shop", "0002")
+    tagged.rows("INSERT INTO shop_tag VALUES ('hot')")
+    tagged("-c", SHOW + "Product.objects.create(sku='tea', name='Tea').tags.add('hot')")
+    before = tagged.rows("SELECT * FROM shop_product_tags")
+    printed = statements(tagged.manage("sqlmigrate", "shop", "0003"))
+    assert "SELECT counter_replicate('main.shop_item_more', 'keys=spread');" in printed
+    assert not [line for line in printed if "DROP TABLE \"shop_product_tags" in line]
+    tagged.manage("migrate", "-v0", "shop", "0003")
+    assert tagged.rows(SPREAD) == [("shop_item shop_item_labels shop_item_more",)]
+    assert tagged.rows("SELECT id, item_id, label_id FROM shop_item_labels") == before
+    assert [name for name, in tagged.rows("SELECT column_name FROM counter_tracked WHERE table_name = 'shop_item_labels' AND state = 'regular'")] == [
+        "item_id", "label_id"]
+    assert tagged.rows("SELECT count(*) FROM counter_tracked WHERE state = 'broken'") == [(0,)]
+    tagged.manage("migrate", "-v0", "shop", "0004")
+    assert tagged.rows(SPREAD) == [("shop_item shop_item_more",)]
+    assert tagged.rows("SELECT name FROM sqlite_schema WHERE name LIKE 'shop_item_labels%'") == []
+    tagged.manage("migrate", "-v0", "shop", "0005")
+    assert tagged.rows("SELECT name FROM sqlite_schema WHERE name LIKE 'shop_item%'") == []
+    tagged.manage("migrate", "-v0", "shop", "0001")
+    assert tagged.tracked() == [] and tagged.rows(SPREAD) == [(None,)]
+
+
+def test_all_tables_are_replicated_at_once(tagged):
+    settings = tagged.folder / "settings.py"
+    settings.write_text(settings.read_text() + "INSTALLED_APPS += [f'django.contrib.{name}' for name in "
+                        "('auth', 'contenttypes', 'sessions')]\n")
+    tagged.migration("0002_replicate", "0001_initial",
+                     "ReplicateAll(counters=['shop_product.stock', 'shop_product.n sold'], leave=['django_content_type', 'auth_permission'])")
+    tagged.migration("0003_rebuilt", "0002_replicate", "migrations.AlterField('Product', 'name', models.CharField(max_length=90))")
+    for app in "auth", "contenttypes", "sessions":
+        tagged.manage("migrate", "-v0", app)
+    assert "Replicate all tables with the counters shop_product.stock, shop_product.n sold" in tagged.manage("migrate", "--plan")
+    assert "W00" not in tagged.manage("check", show="stderr").replace("W002) Permission.content_type", "").replace(
+        "W002) Group.permissions", "").replace("W002) User.user_permissions", "")
+    assert statements(tagged.manage("sqlmigrate", "shop", "0002")) == [
+        "SELECT counter_replicate_all('shop_product.stock', 'shop_product.n sold', 'leave=django_content_type', 'leave=auth_permission');"]
+    assert "SELECT counter_replicate('main.shop_product');" in tagged.manage("sqlmigrate", "shop", "0003")
+    tagged.manage("migrate", "-v0")
+    assert tagged.tracked() == [("n sold", "tracked"), ("stock", "tracked")]
+    assert tagged.rows(SPREAD) == [(
+        "auth_group auth_group_permissions auth_user auth_user_groups auth_user_user_permissions shop_product shop_product_tags",)]
+    tagged.manage("migrate", "-v0", "shop", "0001")
+    assert tagged.rows("SELECT count(*) FROM counter_tracked") == [(0,)]
+
+
+@pytest.mark.parametrize("given", ["'shop_product.stock'", "counters='shop_product.stock'", "leave=[1]"])
+def test_a_replication_of_all_tables_takes_lists_of_names(project, given):
+    project.migration("0002_replicate", "0001_initial", f"ReplicateAll({given})")
+    assert project.manage("migrate", "-v0", ok=False).splitlines()[-1].startswith(
+        "TypeError: sqlite_counter: ReplicateAll takes a list of names as ")
+
+
 def test_a_column_that_is_tracked_already_stays_so_and_one_that_is_not_has_nothing_to_untrack(project):
     project.migration("0002_track", "0001_initial", "TrackCounter('Product', 'stock')")
     project.manage("migrate", "-v0", "shop", "0001")
@@ -962,10 +1157,11 @@ def test_django_writes_prints_and_names_the_operation(project):
     assert "SELECT counter_untrack('main.shop_product');" in project.manage("sqlmigrate", "shop", "0003")
     assert project("-c", SHOW + program("""
         from django.db.migrations.writer import OperationWriter
-        from sqlite_counter.django import ReplicateTable, TrackCounter, UnreplicateTable, UntrackCounter
+        from sqlite_counter.django import ReplicateAll, ReplicateTable, TrackCounter, UnreplicateTable, UntrackCounter
         for operation in TrackCounter("Product", "stock"), TrackCounter("Product", "stock", keys="assigned"), \
                 TrackCounter("Product", "stock", "assigned", "same"), UntrackCounter("Product", "stock"), \
-                ReplicateTable("Product", ["stock", "sold"], opening="same"), ReplicateTable("Product"), UnreplicateTable("Product"):
+                ReplicateTable("Product", ["stock", "sold"], opening="same"), ReplicateTable("Product"), UnreplicateTable("Product"), \
+                ReplicateAll(["shop_product.stock"], ["shop_tag"]), ReplicateAll():
             text, imports = OperationWriter(operation, indentation=0).serialize()
             for line in imports: exec(line)
             again, = eval(text)
@@ -973,7 +1169,8 @@ def test_django_writes_prints_and_names_the_operation(project):
         """)) == (3 * "True Track stock of Product as a counter track_product_stock\n" +
                   "True Track stock of Product no longer untrack_product_stock\n"
                   "True Replicate Product with the counters stock, sold replicate_product\n"
-                  "True Replicate Product replicate_product\nTrue Replicate Product no longer unreplicate_product\n")
+                  "True Replicate Product replicate_product\nTrue Replicate Product no longer unreplicate_product\n"
+                  "True Replicate all tables with the counters shop_product.stock replicate_all\nTrue Replicate all tables replicate_all\n")
     project.manage("squashmigrations", "--noinput", "shop", "0003")
     for name in "0001_initial", "0002_track", "0003_untrack":
         (project.migrations / f"{name}.py").unlink()
@@ -985,14 +1182,14 @@ def test_other_databases_are_left_alone(project):
     assert project("-c", SHOW + program("""
         from django.apps import apps
         from django.db.migrations.state import ProjectState
-        from sqlite_counter.django import ReplicateTable, TrackCounter, UnreplicateTable
+        from sqlite_counter.django import ReplicateAll, ReplicateTable, TrackCounter, UnreplicateTable
         from sqlite_counter.django.apps import set_up
         class Other:
             vendor, alias = "postgresql", "default"
         class Editor:
             connection = Other()
         state = ProjectState.from_apps(apps)
-        for operation in TrackCounter("Product", "stock"), ReplicateTable("Product"), UnreplicateTable("Product"):
+        for operation in TrackCounter("Product", "stock"), ReplicateTable("Product"), UnreplicateTable("Product"), ReplicateAll():
             operation.database_forwards("shop", Editor(), state, state)
             operation.database_backwards("shop", Editor(), state, state)
         set_up(Other())

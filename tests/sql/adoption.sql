@@ -166,6 +166,7 @@ SELECT column_name, finding, remedy FROM counter_plan WHERE kind = 'counter';
 --= stock|it looks like a number that is counted|name it as a counter, 'p.stock', if changes made apart are to add up: else the last write wins
 --= likes_count|it looks like a number that is counted|name it as a counter, 'p.likes_count', if changes made apart are to add up: else the last write wins
 --= playCount|it looks like a number that is counted|name it as a counter, 'p.playCount', if changes made apart are to add up: else the last write wins
+--= votes|it looks like a number that is counted|name it as a counter, 'p.votes', if changes made apart are to add up: else the last write wins
 
 -- # a-table-that-counts-already-has-nothing-to-do
 CREATE TABLE replicated(k TEXT PRIMARY KEY, v);
@@ -320,3 +321,45 @@ SELECT * FROM v;
 CREATE VIEW w AS SELECT table_name, kind FROM counter_plan;
 SELECT * FROM w;
 --= a|replicate
+
+-- # tables-of-a-server-are-not-of-the-application-and-a-reserved-name-is-refused
+CREATE TABLE counter_http_tokens(token TEXT PRIMARY KEY, device TEXT NOT NULL UNIQUE);
+CREATE TABLE counter_http_ids(id TEXT PRIMARY KEY, token TEXT NOT NULL);
+CREATE TABLE a(k TEXT PRIMARY KEY);
+SELECT table_name, kind FROM counter_plan;
+--= a|replicate
+SELECT counter_replicate_all();
+--= 1
+CREATE TABLE counter_tops(k TEXT PRIMARY KEY);
+SELECT table_name, kind, finding, remedy FROM counter_plan WHERE kind <> 'done';
+--= counter_tops|refused|names that begin with counter_ are reserved|rename it, or leave it at home
+SELECT counter_replicate_all();
+--! counter_replicate_all: counter_tops: names that begin with counter_ are reserved: rename it; 'leave=counter_tops' leaves it at home
+SELECT counter_replicate_all('leave=counter_tops');
+--= 0
+
+-- # a-table-that-a-migration-has-built-anew-is-replicated-again
+CREATE TABLE a(id INTEGER PRIMARY KEY AUTOINCREMENT, n INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0);
+INSERT INTO a(n) VALUES (7);
+SELECT counter_replicate_all('a.n', 'leave=t'), counter_track('t', 'n');
+--= 1|0
+CREATE TABLE fresh(id INTEGER PRIMARY KEY AUTOINCREMENT, n INTEGER NOT NULL DEFAULT 0, more TEXT);
+INSERT INTO fresh(id, n) SELECT id, n FROM a;
+DROP TABLE a;
+ALTER TABLE fresh RENAME TO a;
+SELECT table_name, kind, column_name, finding, remedy FROM counter_plan WHERE kind = 'replicate';
+--= a|replicate|id|it is replicated, and its triggers are missing|counter_replicate('a')
+SELECT counter_replicate_all('a.n');
+--= 1
+SELECT column_name, state FROM counter_tracked WHERE table_name = 'a' ORDER BY 1;
+--= id|spread
+--= more|regular
+--= n|tracked
+SELECT counter_replicate_all('a.n');
+--= 0
+CREATE TABLE new_t(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0);
+DROP TABLE t;
+ALTER TABLE new_t RENAME TO t;
+SELECT counter_replicate_all('a.n');
+--! counter_replicate_all: t: its counters are tracked, and its triggers are missing: call counter_track('t'), which makes them again; 'leave=t' leaves it at home

@@ -26,6 +26,9 @@ class Page < ActiveRecord::Base
   belongs_to :view, class_name: "PageView", foreign_key: "path"
 end
 
+class Order < ActiveRecord::Base
+end
+
 class CreatePageViews < ActiveRecord::Migration[6.1]
   def change
     create_table :page_views, id: false do |table|
@@ -54,6 +57,14 @@ class Client < Steps
     LoadCounter.library = @library
     ActiveRecord::Base.establish_connection(adapter: "sqlite3", database: File.absolute_path(file), timeout: 10_000)
     ActiveRecord::Migration.verbose = false
+  end
+
+  def add_order(item)
+    Order.create!(item: item).id
+  end
+
+  def order(key)
+    Order.find(key).item
   end
 
   def close

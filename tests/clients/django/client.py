@@ -32,6 +32,14 @@ class Page(models.Model):
         app_label, db_table = "site", "pages"
 
 
+class Order(models.Model):
+    id = models.BigAutoField(primary_key=True)
+    item = models.TextField()
+
+    class Meta:
+        app_label, db_table = "site", "orders"
+
+
 class TakeBack(Exception):
     pass
 
@@ -132,6 +140,12 @@ class Django(steps.Client):
         Page.objects.bulk_create([Page(path=path, title=title) for path, title in steps.PAGES])
         hits = PageView.objects.filter(path=models.OuterRef("path")).values("hits")
         return Page.objects.annotate(hits=models.Subquery(hits)).order_by("title").values_list("title", "hits")
+
+    def add_order(self, item):
+        return Order.objects.create(item=item).pk
+
+    def order(self, key):
+        return Order.objects.get(pk=key).item
 
     def paging(self):
         return PageView.objects.order_by("path").values_list("path", "hits")[2:4]

@@ -11,6 +11,7 @@ const views = sqliteTable("page_views", {
   bytes: integer().notNull().default(0),
 });
 const pages = sqliteTable("pages", { path: text().notNull().primaryKey(), title: text().notNull() });
+const orders = sqliteTable("orders", { id: integer().primaryKey({ autoIncrement: true }), item: text() });
 
 const open = (file) => drizzle(better.open(file), { schema: { views } });
 const raw = async (db, statement) =>
@@ -110,6 +111,8 @@ main({
   close: (db) => db.$client.close(),
   sql: raw,
   steps,
+  addOrder: async (db, item) => (await db.insert(orders).values({ item }).returning({ id: orders.id }))[0].id,
+  order: async (db, id) => (await db.select().from(orders).where(eq(orders.id, id)))[0].item,
   count: async (db, key) => db.transaction((transaction) => {
     add(transaction, "/", 1).run();
     insert(transaction, { path: key, hits: 1 }).run();

@@ -116,6 +116,8 @@ main({
   close: (db) => db.destroy(),
   sql: (db, text) => db.raw(text),
   steps,
+  addOrder: async (db, item) => (await db("orders").insert({ item }))[0],
+  order: async (db, id) => (await db("orders").where({ id }).first()).item,
   count: (db, key) => db.transaction(async (transaction) => {
     await add(transaction, "/", 1);
     await views(transaction).insert({ path: key, hits: 1 });

@@ -123,6 +123,19 @@ async function steps(client) {
   await step("merge", () => merge(client, file));
 }
 
+// Rows whose keys SQLite gives out, before a merge and after it, each read by the key that the client told: addOrder(db, item)
+// returns it, and order(db, key) the item.
+async function keys(client) {
+  const db = await client.open(path.join(dir, "app.db"));
+  const told = [];
+  for (const item of "abcdef") {
+    if (item === "d") await client.sql(db, `SELECT * FROM counter_sync('${path.join(dir, "other.db")}')`);
+    told.push([item, await client.addOrder(db, item)]);
+  }
+  for (const [item, key] of told) print(item, `${key}|${await client.order(db, key)}`);
+  await client.close(db);
+}
+
 async function pool(client) {
   const db = await client.open(path.join(dir, "pool.db"));
   const sql = (statement) => client.sql(db, statement);
@@ -155,6 +168,7 @@ async function writers(client) {
 async function main(client) {
   if (action === "version") console.log(client.version());
   else if (action === "steps") await steps(client);
+  else if (action === "keys") await keys(client);
   else if (action === "pool") await pool(client);
   else if (action === "writers") await writers(client);
   else throw new Error("unknown action " + action);

@@ -29,6 +29,13 @@ class Page(Table):
         table_name = "pages"
 
 
+class Order(Table):
+    item = peewee.TextField()
+
+    class Meta:
+        table_name = "orders"
+
+
 class Peewee(steps.Client):
     def version(self):
         return f"{peewee.__version__} (SQLite {'.'.join(map(str, peewee.sqlite3.sqlite_version_info))})"
@@ -44,6 +51,12 @@ class Peewee(steps.Client):
 
     def execute(self, sql, *values):
         return database.execute_sql(sql, values).fetchall()
+
+    def add_order(self, item):
+        return Order.create(item=item).id
+
+    def order(self, key):
+        return Order.get_by_id(key).item
 
     def row(self, path):
         return PageView.select().where(PageView.path == path).tuples()

@@ -4,7 +4,7 @@ const better = require("../node/better");
 const { PrismaBetterSqlite3 } = load("@prisma/adapter-better-sqlite3");
 const { PrismaClient } = load("../prisma/client");
 
-// The adapter has no option for extensions; its connection is better-sqlite3's.
+// The adapter has no option for extensions; its connection is better-sqlite3's. docs/recipes/existing-application.md shows this.
 class WithCounters extends PrismaBetterSqlite3 {
   async connect() {
     const adapter = await super.connect();
@@ -111,6 +111,8 @@ main({
   close: (db) => db.$disconnect(),
   sql: raw,
   steps,
+  addOrder: async (db, item) => (await db.orders.create({ data: { item } })).id,
+  order: async (db, id) => (await db.orders.findUniqueOrThrow({ where: { id } })).item,
   count: (db, path) => db.$transaction(async (transaction) => {
     await add(transaction, "/", 1);
     await transaction.page_views.create({ data: { path, hits: 1 } });

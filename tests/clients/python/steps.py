@@ -89,6 +89,21 @@ class Client:
             print(name, result, sep="\t", flush=True)
         self.close()
 
+    def keys(self):
+        """Rows whose keys SQLite gives out, before a merge and after it, each read by the key that the client told: add_order(item)
+        returns it, and order(key) the item."""
+        self.open("app.db")
+        keys = {}
+        for item in "abcdef":
+            if item == "d":
+                self.execute("SELECT * FROM counter_sync('other.db')")
+                self.commit()
+            keys[item] = self.add_order(item)
+            self.commit()
+        for item, key in keys.items():
+            print(item, f"{key}|{self.order(key)}", sep="\t")
+        self.close()
+
     def pool(self):
         self.open("pool.db")
         self.execute("PRAGMA journal_mode = wal")

@@ -70,6 +70,17 @@ class Steps
          "WHERE a.path = '/' AND b.path = '/'")
   end
 
+  # Rows whose keys SQLite gives out, before a merge and after it, each read by the key that the client told.
+  def keys
+    open("app.db")
+    keys = ("a".."f").map do |item|
+      rows("SELECT * FROM counter_sync('other.db')") if item == "d"
+      [item, add_order(item)]
+    end
+    keys.each { |item, key| puts "#{item}\t#{key}|#{order(key)}" }
+    close
+  end
+
   def pool
     open("pool.db")
     rows("PRAGMA journal_mode = wal")

@@ -23,6 +23,13 @@ class Page(Base):
     title = sa.Column(sa.Text, nullable=False)
 
 
+class Order(Base):
+    __tablename__ = "orders"
+    __table_args__ = {"sqlite_autoincrement": True}
+    id = sa.Column(sa.Integer, primary_key=True)
+    item = sa.Column(sa.Text)
+
+
 class SqlAlchemy(steps.Client):
     def version(self):
         return f"{sa.__version__} (SQLite {sqlite3.sqlite_version})"
@@ -54,6 +61,15 @@ class SqlAlchemy(steps.Client):
 
     def recover(self):
         self.session.rollback()
+
+    def add_order(self, item):
+        self.session.add(order := Order(item=item))
+        self.session.flush()
+        return order.id
+
+    def order(self, key):
+        self.session.expunge_all()
+        return self.session.get(Order, key).item
 
     def row(self, path):
         self.session.commit()

@@ -13,8 +13,12 @@ const Page = new EntitySchema({
   name: "Page", tableName: "pages",
   columns: { path: { type: "text", primary: true }, title: { type: "text" } },
 });
+const Order = new EntitySchema({
+  name: "Order", tableName: "orders",
+  columns: { id: { type: "integer", primary: true, generated: "increment" }, item: { type: "text" } },
+});
 
-const open = (file, entities = [View, Page]) =>
+const open = (file, entities = [View, Page, Order]) =>
   new DataSource({
     type: "better-sqlite3", database: file, timeout: 10000, entities,
     prepareDatabase: (db) => db.loadExtension(lib),
@@ -128,6 +132,8 @@ main({
   close: (db) => db.destroy(),
   sql: (db, text) => db.query(text),
   steps,
+  addOrder: async (db, item) => (await db.getRepository(Order).save({ item })).id,
+  order: async (db, id) => (await db.getRepository(Order).findOneByOrFail({ id })).item,
   count: (db, path) => db.transaction(async (transaction) => {
     await add(transaction, "/", 1);
     await views(transaction).insert({ path, hits: 1 });

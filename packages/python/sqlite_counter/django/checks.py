@@ -17,11 +17,12 @@ def options_of_models():
     return {at: of_model.options for at, of_model in sorted(state.models.items()) if at[1] in apps.all_models[at[0]]}
 
 
-def number_of(key, connection):
-    """The name of the field that gives out numbers for a key; None if none does."""
+def number_of(key, connection, options):
+    """The name of the field that gives out numbers for a key, to several rows in several files; None if none does."""
     while key.remote_field:
         key = key.target_field
-    return type(key).__name__ if key.db_type(connection) == "integer" else None
+    spread = options.get((key.model._meta.app_label, key.model._meta.model_name), {}).get(KEYS) == "spread"
+    return type(key).__name__ if key.db_type(connection) == "integer" and not spread else None
 
 
 def check_keys(app_configs=None, **_):
@@ -31,12 +32,13 @@ def check_keys(app_configs=None, **_):
         return []
     labels = {config.label for config in app_configs or apps.get_app_configs()}
     found = []
-    for (label, name), options in options_of_models().items():
+    of_models = options_of_models()
+    for (label, name), options in of_models.items():
         whole = options.get(REPLICATED, False)
         if label not in labels or not (whole or options.get(OPTION)) or options.get(KEYS):
             continue
         model = apps.get_model(label, name)
-        number = number_of(model._meta.pk, connection)
+        number = number_of(model._meta.pk, connection, of_models)
         if number:
             says = "is replicated" if whole else "has tracked columns"
             found.append(Warning(
@@ -54,7 +56,7 @@ def check_references(app_configs=None, **_):
     if not connection:
         return []
     labels = {config.label for config in app_configs or apps.get_app_configs()}
-    whole = {at for at, options in options_of_models().items() if options.get(REPLICATED)}
+    whole = {at: options for at, options in options_of_models().items() if options.get(REPLICATED)}
     found = []
     for label, name in sorted(whole):
         if label in labels:
@@ -64,6 +66,8 @@ def check_references(app_configs=None, **_):
 
 def check_model(model, whole, connection):
     def travels(other):
+        """Those of an automatic table travel with the rows of its model."""
+        other = other._meta.auto_created or other
         return (other._meta.app_label, other._meta.model_name) in whole
 
     for field in model._meta.local_fields:
@@ -74,17 +78,23 @@ def check_model(model, whole, connection):
                 f"{at} refers to {parent._meta.object_name}, which is not replicated: rows of other files may have no parent here.",
                 hint=f'Write ReplicateTable("{parent._meta.object_name}") in a migration, unless all files have the same rows of it.',
                 obj=model, id="sqlite_counter.W002")
-        elif parent and parent is not model and number_of(field, connection):
+        elif parent and parent is not model and number_of(field, connection, whole):
             yield Warning(
-                f"{at} refers to {parent._meta.object_name}, whose key is {number_of(field, connection)}: where two files gave one "
+                f"{at} refers to {parent._meta.object_name}, whose key is {number_of(field, connection, whole)}: where two files gave one "
                 "number, its rows have another parent.",
                 hint=f"Give {parent._meta.object_name} a natural key or a UUIDField with primary_key=True.",
                 obj=model, id="sqlite_counter.W003")
     for field in model._meta.local_many_to_many:
-        through = field.remote_field.through
+        through, other = field.remote_field.through, field.related_model
         if not travels(through):
             yield Warning(
                 f"{model._meta.object_name}.{field.name} has its rows in {through._meta.db_table}, which is not replicated: they stay "
                 "in their file.",
-                hint="Write a model for that table, with a key of its own that no two files share, name it by through=, and replicate it.",
+                hint=f'Write ReplicateTable("{through._meta.object_name}") in a migration.',
+                obj=model, id="sqlite_counter.W002")
+        elif not travels(other):
+            yield Warning(
+                f"{model._meta.object_name}.{field.name} refers to {other._meta.object_name}, which is not replicated: rows of other "
+                f"files may have no parent here.",
+                hint=f'Write ReplicateTable("{other._meta.object_name}") in a migration, unless all files have the same rows of it.',
                 obj=model, id="sqlite_counter.W002")

@@ -1,20 +1,31 @@
 """operations.py - what a migration does."""
 from django.apps import apps
 from django.core.exceptions import ImproperlyConfigured
+from django.db import router
 from django.db.migrations.operations.base import Operation
 from django.db.utils import NotSupportedError
 
-from .schema import KEYS, OPENINGS, OPTION, REPLICATED, replicated, rows, same, tracked
+from .schema import KEYS, OPENINGS, OPTION, REPLICATED, is_numbered, links_of, replicate_link, replicated, rows, same, tracked
+
+AT_HOME = ("django_session",)  # what counter_replicate_all leaves at home of the models that come with Django
+
+
+def need_app():
+    if not apps.is_installed("sqlite_counter.django"):
+        raise ImproperlyConfigured(
+            'sqlite_counter: put "sqlite_counter.django" into INSTALLED_APPS, for it loads the extension into each connection')
 
 
 class CounterOperation(Operation):
     """What the operations below have in common."""
+    keys_taken = ("assigned",)
 
     def take_words(self, keys, opening, values):
         """The options of the functions, as words."""
         kind = type(self).__name__
-        if keys not in (None, "assigned"):
-            raise TypeError(f'sqlite_counter: {kind} takes keys="assigned" or no keys, not {keys!r}')
+        if keys is not None and keys not in self.keys_taken:
+            words = ", ".join(f'keys="{word}"' for word in self.keys_taken)
+            raise TypeError(f"sqlite_counter: {kind} takes {words} or no keys, not {keys!r}")
         if opening not in (None, "same", "add"):
             raise TypeError(f'sqlite_counter: {kind} takes opening="same", opening="add" or no opening, not {opening!r}')
         if values not in (None, "again"):
@@ -29,9 +40,7 @@ class CounterOperation(Operation):
         model = state.apps.get_model(app_label, self.model_name)
         if editor.connection.vendor != "sqlite" or not self.allow_migrate_model(editor.connection.alias, model):
             return None
-        if not apps.is_installed("sqlite_counter.django"):
-            raise ImproperlyConfigured(
-                'sqlite_counter: put "sqlite_counter.django" into INSTALLED_APPS, for it loads the extension into each connection')
+        need_app()
         return model
 
 
@@ -39,6 +48,12 @@ def call(editor, function, model, columns=(), **words):
     """A function of the extension, with options as arguments: keys="assigned" is 'keys=assigned'."""
     given = [f"main.{model._meta.db_table}", *columns, *(f"{name}={word}" for name, word in words.items() if word)]
     rows(editor, f"SELECT {function}({', '.join(['%s'] * len(given))})", *given)
+
+
+def unreplicate(model, editor):
+    for each in [*links_of(model), model]:
+        if editor.collect_sql or replicated(editor, each):
+            call(editor, "counter_untrack", each)
 
 
 class TrackCounter(CounterOperation):
@@ -167,7 +182,11 @@ class ReplicateTable(CounterOperation):
     Reversed, the table is an ordinary one with the same values. Nothing is done on other databases than SQLite, or where the
     table is replicated with these counters already. TrackCounter may come before it, and then needs not be repeated.
 
-    Fields that later migrations add are replicated, too. keys, opening and values are those of TrackCounter."""
+    Keys that SQLite gives out, as of an AutoField, are spread if nothing is said: each file counts on from a place of its own.
+    The key of a OneToOneField follows that of its row. keys="assigned" is that of TrackCounter, as are opening and values.
+
+    The tables that Django makes for ManyToManyFields of the model are replicated with it, as are fields that later migrations add."""
+    keys_taken = ("spread", "assigned")
 
     def __init__(self, model_name, counters=(), keys=None, opening=None, values=None):
         kind = type(self).__name__
@@ -188,21 +207,27 @@ class ReplicateTable(CounterOperation):
         given[REPLICATED] = True
         if self.keys:
             given[KEYS] = self.keys
+        elif any(field.primary_key and is_numbered(field) for field in state.models[key].fields.values()):
+            given.setdefault(KEYS, "spread")
         if self.opening and self.counters:
             given[OPENINGS] = {**given.get(OPENINGS, {}), **dict.fromkeys(self.counters, self.opening)}
         state.reload_model(*key, delay=True)
 
     def replicate(self, model, editor, counters, **words):
+        """A key that refers to another row, as that of a OneToOneField, follows it."""
+        key = model._meta.pk
+        if key.remote_field and key.db_type(editor.connection) == "integer":
+            words["keys"] = words.get("keys") or "assigned"
         call(editor, "counter_replicate", model, [model._meta.get_field(name).column for name in counters], **words)
-
-    def unreplicate(self, model, editor):
-        if editor.collect_sql or replicated(editor, model):
-            call(editor, "counter_untrack", model)
+        for link in links_of(model):
+            replicate_link(editor, link)
 
     def database_forwards(self, app_label, schema_editor, from_state, to_state):
+        """What an earlier operation said of keys needs not be repeated."""
         model = self.model(app_label, schema_editor, from_state)
         if model:
-            self.replicate(model, schema_editor, self.counters, **self.words())
+            before, after = (state.models[app_label, self.model_name.lower()].options.get(KEYS) for state in (from_state, to_state))
+            self.replicate(model, schema_editor, self.counters, **{**({} if before else {"keys": after}), **self.words()})
 
     def database_backwards(self, app_label, schema_editor, from_state, to_state):
         """The counts that a table had before would not be those that other files have."""
@@ -212,7 +237,7 @@ class ReplicateTable(CounterOperation):
                 f"sqlite_counter: {model._meta.db_table} was tracked before it was replicated, and cannot be tracked as it was; "
                 "restore a backup of the file")
         if model:
-            self.unreplicate(model, schema_editor)
+            unreplicate(model, schema_editor)
 
     def describe(self):
         return f"Replicate {self.model_name}" + (f" with the counters {', '.join(self.counters)}" if self.counters else "")
@@ -240,7 +265,7 @@ class UnreplicateTable(ReplicateTable):
     def database_forwards(self, app_label, schema_editor, from_state, to_state):
         model = self.model(app_label, schema_editor, from_state)
         if model:
-            self.unreplicate(model, schema_editor)
+            unreplicate(model, schema_editor)
 
     def database_backwards(self, app_label, schema_editor, from_state, to_state):
         """to_state has the counters, and what was said of them."""
@@ -257,3 +282,62 @@ class UnreplicateTable(ReplicateTable):
     @property
     def migration_name_fragment(self):
         return f"un{super().migration_name_fragment}"
+
+
+class ReplicateAll(Operation):
+    """Replicates all tables of the database but those that stay at home and those that are replicated already, as counter_plan says:
+    by counter_replicate_all. Counters and tables to leave are named as there, "shop_product.stock" and "django_admin_log". Reversed, the
+    tables of the models are ordinary ones with the same values. Nothing is done on other databases than SQLite.
+
+    It sees the tables that are there: let the migration depend on the last one of each app. A table that comes later needs
+    ReplicateTable, or another ReplicateAll."""
+
+    def __init__(self, counters=(), leave=()):
+        for given, what, such in (counters, "counters", 'counters=["shop_product.stock"]'), (leave, "leave", 'leave=["django_admin_log"]'):
+            if not isinstance(given, (list, tuple)) or not all(isinstance(name, str) for name in given):
+                raise TypeError(f"sqlite_counter: ReplicateAll takes a list of names as {what}, such as {such}, not {given!r}")
+        self.counters, self.leave = list(counters), list(leave)
+
+    def deconstruct(self):
+        return self.__class__.__qualname__, [], {
+            name: given for name in ("counters", "leave") if (given := getattr(self, name))}
+
+    def state_forwards(self, app_label, state):
+        """Notes of each model what ReplicateTable would."""
+        home = {same(table) for table in (*self.leave, *AT_HOME)}
+        counters = [same(counter) for counter in self.counters]
+        models = {at: model for at, model in state.models.items() if model.options.get("managed", True) and not model.options.get("proxy")}
+        for at, model in models.items():
+            table = same(model.options.get("db_table") or "_".join(at))
+            if table in home or model.options.get(REPLICATED):
+                continue
+            names = [name for name, field in model.fields.items()
+                     if f"{table}.{same(field.db_column or name)}" in counters and name not in model.options.get(OPTION, ())]
+            model.options[OPTION] = [*model.options.get(OPTION, ()), *names]
+            model.options[REPLICATED] = True
+            if any(field.primary_key and is_numbered(field) for field in model.fields.values()):
+                model.options.setdefault(KEYS, "spread")
+            state.reload_model(*at, delay=True)
+
+    def database_forwards(self, app_label, schema_editor, from_state, to_state):
+        if self.is_for(app_label, schema_editor):
+            given = [*self.counters, *(f"leave={table}" for table in self.leave)]
+            rows(schema_editor, f"SELECT counter_replicate_all({', '.join(['%s'] * len(given))})", *given)
+
+    def database_backwards(self, app_label, schema_editor, from_state, to_state):
+        if not self.is_for(app_label, schema_editor):
+            return
+        for at, model in from_state.models.items():
+            if model.options.get(REPLICATED) and not (at in to_state.models and to_state.models[at].options.get(REPLICATED)):
+                unreplicate(from_state.apps.get_model(*at), schema_editor)
+
+    def is_for(self, app_label, editor):
+        if editor.connection.vendor != "sqlite" or not router.allow_migrate(editor.connection.alias, app_label):
+            return False
+        need_app()
+        return True
+
+    def describe(self):
+        return "Replicate all tables" + (f" with the counters {', '.join(self.counters)}" if self.counters else "")
+
+    migration_name_fragment = "replicate_all"

@@ -11,6 +11,7 @@ import re
 import sys
 
 from django.db.models import options
+from django.db.models.fields import AutoFieldMixin
 from django.db.utils import NotSupportedError
 
 OPTION, KEYS, OPENINGS = "sqlite_counters", "sqlite_counters_keys", "sqlite_counters_openings"
@@ -44,11 +45,30 @@ def tracked(editor, model, table=None):
         table or model._meta.db_table)}
 
 
+def is_numbered(field):
+    """Whether SQLite gives out the values of a key, and none twice."""
+    return isinstance(field, AutoFieldMixin)
+
+
+def link_of(field):
+    """The model of the table that Django makes for a ManyToManyField, or None."""
+    through = field.remote_field.through if field.many_to_many else None
+    return through if through and through._meta.auto_created else None
+
+
+def links_of(model):
+    return [link for field in model._meta.local_many_to_many if (link := link_of(field))]
+
+
+def replicate_link(editor, link):
+    rows(editor, "SELECT counter_replicate(%s, 'keys=spread')", f"main.{link._meta.db_table}")
+
+
 def replicated(editor, model, table=None):
     """Whether the rows of a model travel: the cells of its counters have those of its rows beside them. A trigger tells
     which counters these are, so ask before a table is rebuilt."""
     if editor.collect_sql:
-        return bool(getattr(model._meta, REPLICATED, False))
+        return bool(getattr((model._meta.auto_created or model)._meta, REPLICATED, False))
     return bool(rows(
         editor, "SELECT 1 FROM sqlite_master AS t JOIN pragma_table_info(substr(t.name, 1, length(t.name) - 7) || '_cells') AS c "
         "WHERE t.type = 'trigger' AND t.tbl_name = %s COLLATE NOCASE AND t.name LIKE '%%\\_insert' ESCAPE '\\' "
@@ -140,14 +160,40 @@ class Counting:
         whole, was_tracked = replicated(self, model), tracked(self, model)
         super()._remake_table(model, *args, **kwargs)
         self.remade = True
+        if whole:
+            self.note_renamed(model, kwargs.get("alter_fields") or ([kwargs["alter_field"]] if kwargs.get("alter_field") else []))
         if whole or was_tracked:
             track_again(self, model._meta.db_table, whole)
+
+    def note_renamed(self, model, altered):
+        """A table that is built anew with another name of a column is known again by the former one."""
+        renamed = [(old.column, new.column) for old, new in altered if old.column and new.column and old.column != new.column]
+        for old, new in renamed:
+            self.rename_column(model, new, old)
+        if renamed:
+            track_again(self, model._meta.db_table, True)
+        for old, new in renamed:
+            self.rename_column(model, old, new)
+
+    def rename_column(self, model, old, new):
+        self.execute(self.sql_rename_column % {
+            "table": self.quote_name(model._meta.db_table), "old_column": self.quote_name(old), "new_column": self.quote_name(new)})
 
     def add_field(self, model, field):
         self.remade, whole = False, replicated(self, model)
         super().add_field(model, field)
         if whole and field.column and not self.remade:
             track_again(self, model._meta.db_table, whole)
+        if whole and link_of(field):
+            replicate_link(self, link_of(field))
+
+    def _alter_many_to_many(self, model, old_field, new_field, strict):
+        """Django copies the table under the new name of the field, and drops the old one."""
+        old, new = old_field.remote_field.through, new_field.remote_field.through
+        if replicated(self, old) and old._meta.db_table != new._meta.db_table:
+            self.alter_db_table(old, old._meta.db_table, new._meta.db_table)
+        else:
+            super()._alter_many_to_many(model, old_field, new_field, strict)
 
     def alter_field(self, model, old_field, new_field, strict=False):
         """A table that is not rebuilt notes a new name of a column that is tracked or in the key; others are not noted."""
@@ -174,6 +220,9 @@ class Counting:
         refuse_tracked(self, model, [field])
         if field.column and is_regular(self, model, field.column):
             rows(self, "SELECT counter_untrack(%s, %s)", f"main.{model._meta.db_table}", field.column)
+        link = link_of(field)
+        if link and replicated(self, link):
+            rows(self, "SELECT counter_untrack(%s)", f"main.{link._meta.db_table}")
         super().remove_field(model, field)
 
     def delete_model(self, model, handle_autom2m=True):

@@ -4,7 +4,8 @@ from django.db import DEFAULT_DB_ALIAS
 
 from ....anywhere import sync
 from ....database import SyncError
-from ...connecting import connection_of
+from ...connecting import connection_of, sqlite_of
+from ...links import settle_links
 
 
 class Command(BaseCommand):
@@ -18,6 +19,10 @@ class Command(BaseCommand):
     def handle(self, other, database, token_file, **options):
         try:
             said, left, warnings = sync(connection_of(database), other, token_file)
+            pairs = settle_links(sqlite_of(database))
+            if pairs:
+                self.stdout.write(f"{said}\n{pairs} pair{' was' if pairs == 1 else 's were'} added in two files: again")
+                said, left, warnings = sync(connection_of(database), other, token_file)
         except SyncError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(said)
