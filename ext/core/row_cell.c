@@ -337,6 +337,7 @@ ctr_status ctr_row_cell_read(ctr_row_cell *cell, const ctr_writer_map *writers,
     if (status == CTR_OK && birth >= BIRTH_OWN)
         status = birth > BIRTH_OWN ? CTR_OUT_OF_RANGE
                                    : take_short_stamp(&at, end, writers, &cell->birth);
+    if (status == CTR_OK && birth != birth_of(cell)) status = CTR_OUT_OF_RANGE; /* told twice */
     if (status != CTR_OK) return status;
     if (!live) return at == end ? CTR_OK : CTR_TRAILING;
     return read_columns(cell, known / BIRTH_KINDS, at, end, writers);

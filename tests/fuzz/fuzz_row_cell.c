@@ -134,12 +134,13 @@ static ctr_row_cell join(const ctr_row_cell *a, const ctr_row_cell *b)
     ctr_row_cell both = copy_cell(a);
     bool *taken = fuzz_room((size_t)a->n, 1);
     ctr_row_outcome outcome = ctr_row_cell_join(&both, b, SAME, taken);
-    bool live = ctr_row_cell_is_live(&both), same_life = a->life == both.life;
-    fuzz_assert((outcome == CTR_ROW_REPLACED) == (b->life > a->life));
-    fuzz_assert((outcome == CTR_ROW_MERGES) == (a->life == b->life && live));
+    int age = ctr_row_cell_age(a, b);
+    bool live = ctr_row_cell_is_live(&both), stays = age < 0 || (age == 0 && a->life == both.life);
+    fuzz_assert((outcome == CTR_ROW_REPLACED) == (age > 0 || (age == 0 && b->life > a->life)));
+    fuzz_assert((outcome == CTR_ROW_MERGES) == (age == 0 && a->life == b->life && live));
     for (int i = 0; i < a->n; i++) {
         const ctr_stamp *now = live ? ctr_row_cell_stamp(&both, i) : NULL;
-        const ctr_stamp *here = live && same_life ? ctr_row_cell_stamp(a, i) : NULL;
+        const ctr_stamp *here = live && stays ? ctr_row_cell_stamp(a, i) : NULL;
         fuzz_assert(taken[i] == (now && !same_stamp(now, here)));
         fuzz_assert(!here || (now && !ctr_row_cell_beats(here, now)));
     }
