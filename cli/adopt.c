@@ -1,8 +1,8 @@
 /* adopt.c - the commands plan and adopt: an application's tables, all at once.
  *
  * adopt rebuilds nothing. It writes AUTOINCREMENT, or a PRIMARY KEY, into the declaration that
- * sqlite_master has, makes the index of such a key by CREATE UNIQUE INDEX, and gives it the name and
- * the text, none, of an index that a constraint has made. Rows, other indexes, triggers, views and
+ * sqlite_master has, makes the index of such a key by CREATE UNIQUE INDEX, and gives it the name of
+ * an index that a constraint has made, and no text. Rows, other indexes, triggers, views and
  * the statistics of ANALYZE stay untouched. SQLite reads the schema again, and then says whether it
  * means what it should. All is one transaction.
  */
@@ -200,8 +200,8 @@ static void compile_all(cli_file *file, bool notes)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* Returns the number of rows that lack a parent; -1 where a foreign key refers to columns that are no
- * key, which SQLite cannot check. */
+/* Returns the number of rows that lack a parent; -1 where a foreign key refers to columns that are
+ * no key, which SQLite cannot check. */
 static int64_t count_orphans(cli_file *file)
 {
     sqlite3_stmt *statement = cli_prepare(file, CLI_SQL_ADOPT_COUNT_ORPHANS);

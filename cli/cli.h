@@ -25,8 +25,7 @@ typedef struct cli_arguments {
     /* Options; NULL or false: not given. */
     const char *since, *scope, *token_file, *ca;
     bool own, create_tables, watch, dry_run, json;
-    char *
-        *asks; /* owned: the arguments of counter_replicate_all, of options that may be repeated */
+    char **asks; /* owned: of options that may be repeated: arguments of counter_replicate_all */
     int n_asks;
 } cli_arguments;
 

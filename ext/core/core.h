@@ -127,10 +127,10 @@ typedef struct ctr_key_value {
  * Of two equal stamps mine stays. Values are never compared: conversions, triggers and encodings
  * make them differ under one stamp, and two files would overwrite each other for ever.
  *
- * A row whose key SQLite has given out (table/spread.c) has a birth: the stamp of its first INSERT,
- * which its tombstone and its later lives keep. Two rows under one key with different births are
- * two rows that were given one number: the one that was born first wins whole, before lives are
- * compared, and none without a birth comes before all others. So the state is (B, L, K).
+ * A row whose key SQLite has given out has a birth: the stamp of its first INSERT, which its
+ * tombstone and its later lives keep. Two rows under one key with different births are two rows
+ * that were given one number: the one that was born first wins whole, before lives are compared,
+ * and none without a birth comes before all others. So the state is (B, L, K).
  *
  * As stored in <table>_cells, in the column _row:
  *
@@ -144,8 +144,7 @@ typedef struct ctr_key_value {
  *     columns whose stamp is another one, in ascending order:
  *         column    varint: twice its number among those of the file, plus 1 if it has no stamp
  *         number    varint and
- *         writer    varint, unless it has none
- */
+ *         writer    varint, unless it has none */
 
 /* Numbers of stamps in a millisecond. */
 enum { CTR_STAMPS_IN_MS = 4096 };

@@ -160,11 +160,11 @@ typedef enum ctr_file_sql {
     CTR_FILE_APART_ADD,
     CTR_FILE_APART_REMOVE,
     CTR_FILE_APART_COUNT,
-    CTR_FILE_HOME,   /* for which schema the places of cells hold */
-    CTR_FILE_MASKS,  /* of the journal, as a source of others */
-    CTR_FILE_NEWEST, /* numbers of a table */
-    CTR_FILE_SPREAD, /* from where SQLite gives out the keys of a table; the last one */
-    CTR_FILE_SEQUENCE,
+    CTR_FILE_HOME,     /* for which schema the places of cells hold */
+    CTR_FILE_MASKS,    /* of the journal, as a source of others */
+    CTR_FILE_NEWEST,   /* numbers of a table */
+    CTR_FILE_SPREAD,   /* from where SQLite gives out the keys of a table */
+    CTR_FILE_SEQUENCE, /* the last one that it gave out */
     CTR_FILE_STATEMENTS
 } ctr_file_sql;
 

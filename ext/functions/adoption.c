@@ -328,7 +328,6 @@ static void refuse_text(adoptee *table)
 /* One whose keys SQLite gives out. */
 static void decide_numbers(const adoption *all, adoptee *table, const char *quoted)
 {
-    static const int64_t MOST = (INT64_C(1) << CTR_SPREAD_BITS) - (INT64_C(1) << 32);
     ctr_conn *conn = all->conn;
     int autoincrement = 0;
     const adoption_link *link = link_from(all, table, table->keys);
@@ -349,7 +348,7 @@ static void decide_numbers(const adoption *all, adoptee *table, const char *quot
     ctr_problem_sqlite(conn, sqlite3_table_column_metadata(conn->db, all->schema, table->name,
                                                            table->keys, NULL, NULL, NULL, NULL,
                                                            &autoincrement));
-    if (greatest > MOST) {
+    if (!ctr_spread_has_room(greatest, CTR_SPREAD_BITS)) {
         decide(table, ADOPTION_REFUSED,
                ctr_text_print(conn, "it has the key %lld, and files give out keys below 2^53",
                               (long long)greatest),
@@ -402,19 +401,15 @@ static bool takes_columns(const adoption *all, adoptee *table)
 /* Returns the collation of some column that this connection lacks, in the arena, or NULL. */
 static const char *missing_collation(const adoption *all, const adoptee *table)
 {
-    static const char *const BUILT_IN[] = {"BINARY", "NOCASE", "RTRIM"};
     const char *missing = NULL;
     ctr_conn *conn = all->conn;
     for (size_t i = 0; i < table->ordinary.n && !missing && ctr_rc(conn) == SQLITE_OK; i++) {
         const char *collation = NULL;
         ctr_problem lacks;
-        bool is_known = false;
         ctr_problem_sqlite(conn, sqlite3_table_column_metadata(conn->db, all->schema, table->name,
                                                                table->ordinary.columns[i].name,
                                                                NULL, &collation, NULL, NULL, NULL));
-        for (int k = 0; collation && k < 3; k++)
-            is_known = is_known || sqlite3_stricmp(collation, BUILT_IN[k]) == 0;
-        if (!collation || is_known || ctr_rc(conn) != SQLITE_OK) continue;
+        if (!collation || ctr_pack_folds(collation) || ctr_rc(conn) != SQLITE_OK) continue;
         const char *name = ctr_text_print(conn, "%s", collation);
         ctr_run run = ctr_run_on(conn, all->schema, NULL);
         run.slots.name = name;
@@ -439,8 +434,7 @@ static size_t reference_size(const char *column)
     return 0;
 }
 
-/* Lists the columns of a UNIQUE index that could be a key. Returns the name of the index, or NULL.
- */
+/* Lists the columns of a UNIQUE index that could be a key. Returns its name, or NULL. */
 static const char *list_unique(const adoptee *table, adopted_columns *list)
 {
     const ctr_ordinary *ordinary = &table->ordinary;
@@ -581,11 +575,13 @@ static bool is_own_table(const adoption *all, const ctr_named *named)
  * has built it anew. */
 static adoptee *find_rebuilt(const adoption *all, const char *counters)
 {
-    static const char END[] = "_counters";
-    size_t size = strlen(counters), end = sizeof END - 1;
-    if (size <= end || sqlite3_stricmp(counters + size - end, END) != 0) return NULL;
-    const char *name = ctr_text_print(all->conn, "%.*s", (int)(size - end), counters);
-    return name ? find_adoptee(all, name) : NULL;
+    adoptee *rebuilt = NULL;
+    for (size_t i = 0; i < all->n && !rebuilt && ctr_rc(all->conn) == SQLITE_OK; i++) {
+        char *of = ctr_triggers_counters(all->file, all->tables[i].name);
+        if (of && sqlite3_stricmp(of, counters) == 0) rebuilt = &all->tables[i];
+        sqlite3_free(of);
+    }
+    return rebuilt;
 }
 
 static void decide_rebuilt(const adoption *all, adoptee *table, bool replicated)
@@ -767,8 +763,8 @@ static void plan_trigger(adoption *all, const ctr_named *trigger)
              deletes = ctr_word_at(&words, "DELETE");
         ctr_word_next(&words);
         if (!inserts && !updates && !deletes) continue;
-        if (deletes) ctr_word_next(&words); /* FROM */
-        for (int i = 0; updates && ctr_word_at(&words, "OR") && i < 1; i++) {
+        if (deletes) ctr_word_next(&words);         /* FROM */
+        if (updates && ctr_word_at(&words, "OR")) { /* OR IGNORE */
             ctr_word_next(&words);
             ctr_word_next(&words);
         }

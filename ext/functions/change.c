@@ -14,10 +14,10 @@
  *     {"tells":"answer","answer":"01..."}                              hexadecimal
  *
  * "row" is missing if the table is not replicated, the stamp of a row if it is deleted, the birth
- * of one whose key the application gave. A regular
- * column without a stamp has "stamp":null and no value; one whose value is too large to be told
- * has its size in bytes. Values are as in counter_key_json. What JSON says beyond that is refused;
- * the value of a cell, its sum, is not read. */
+ * of one whose key the application gave. A regular column without a stamp has "stamp":null and no
+ * value; one whose value is too large to be told has its size in bytes. Values are as in
+ * counter_key_json. What JSON says beyond that is refused; the value of a cell, its sum, is not
+ * read. */
 #include "functions/functions.h"
 
 #include <stdlib.h>

@@ -409,7 +409,7 @@ static void show_spread(ctr_answer *answer, ctr_tab *tab, const ctr_tracked *tra
     ctr_spread_read(&spread, tab);
     if (!spread.is || ctr_rc(tab->conn) != SQLITE_OK) return;
     ctr_text *mark = ctr_text_mark(tab->conn);
-    int64_t greatest = ctr_spread_greatest(&spread, tracked, tab);
+    int64_t greatest = ctr_spread_greatest(tracked, tab, spread.most);
     ctr_answer_text(answer, tracked->table);
     ctr_answer_text(answer, ctr_tracked_key(tracked, 0)->name);
     ctr_answer_text(answer, "spread");

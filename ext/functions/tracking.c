@@ -35,8 +35,8 @@ typedef struct tracking_call {
     bool replicates;           /* it is counter_replicate */
     bool stamps;               /* it has something to stamp: rows, or columns that are new to it */
     bool adds;                 /* it makes columns of a replicated table regular ones */
-    bool relists;              /* it keeps more columns in this file */
     int first_new;             /* the least number of those */
+    bool relists;              /* it keeps more columns in this file */
     bool walks;                /* something else has changed that any row may show */
     ctr_opening opening;
 } tracking_call;
@@ -864,7 +864,6 @@ static void refuse_orphans(ctr_file *file, const char *table)
     ctr_catalog_close(&catalog);
 }
 
-/* Creates the counter table of a table that is not tracked yet. */
 /* Rows that were there have no birth, and would take their numbers from those of the other files,
  * which have: each of these would be inserted again. */
 static void refuse_spread_again(const tracking_call *call)
@@ -885,6 +884,7 @@ static void refuse_spread_again(const tracking_call *call)
             call->table);
 }
 
+/* Creates the counter table of a table that is not tracked yet. */
 static void begin_tracking(tracking_call *call)
 {
     if (!call->birth) refuse_orphans(call->file, call->table);
@@ -896,11 +896,12 @@ static void begin_tracking(tracking_call *call)
                                call->n, &call->tracked);
     if (call->replicates && ctr_rc(call->conn) == SQLITE_OK)
         ctr_constraints_refuse_collations(call->conn, &call->shape, call->table);
-    if (call->spread > 0) refuse_spread_again(call);
-    if (call->spread > 0)
+    if (call->spread > 0) {
+        refuse_spread_again(call);
         ctr_spread_refuse(call->conn, call->schema, call->table, &call->shape);
-    else if (!call->keys_assigned)
+    } else if (!call->keys_assigned) {
         ctr_constraints_refuse_own_keys(&call->shape, call->conn, call->schema, call->table);
+    }
     if (!call->counters) call->counters = sqlite3_mprintf("%s_counters", call->table);
     call->conn->row_cells = call->replicates;
     call->conn->keyed = call->shape.keyed;
@@ -1415,8 +1416,8 @@ static bool take_option(sqlite3_context *ctx, tracking_call *call, const char *f
     if (newest || oldest) return agrees(ctx, function, option, values, (int)call->values);
     ctr_arg_error(ctx,
                   "%s: unknown option '%s'; the options are: 'keys=assigned', 'keys=changed', "
-                  "'opening=same', "
-                  "'opening=add', 'values=again', 'missing=restored', 'missing=deleted'%s",
+                  "'opening=same', 'opening=add', 'values=again', 'missing=restored', "
+                  "'missing=deleted'%s",
                   function, option,
                   call->replicates ? ", 'keys=spread', 'keys=spread 63', 'local=<column>', "
                                      "'values=newest', 'values=oldest'"

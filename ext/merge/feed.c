@@ -117,9 +117,7 @@ static void fold_leading(ctr_conn *conn, ctr_packed *folded, const ctr_shape *sh
 /* What a collation of the application calls equal only SQLite can tell. */
 static void refuse_collation(ctr_conn *conn, const ctr_column *column)
 {
-    static const char *const BUILT_IN[] = {"BINARY", "NOCASE", "RTRIM"};
-    for (size_t i = 0; i < sizeof BUILT_IN / sizeof *BUILT_IN; i++)
-        if (sqlite3_stricmp(column->collation, BUILT_IN[i]) == 0) return;
+    if (ctr_pack_folds(column->collation)) return;
     ctr_problem_set(
         conn, SQLITE_ERROR,
         "a scope needs the collations BINARY, NOCASE and RTRIM, and key column %s has %s",

@@ -131,20 +131,7 @@ static void bind_told(const due_again *due, sqlite3_stmt *insert, int i, const c
         if (value.type == CTR_KEY_INTEGER)
             value.integer = refer_now(due, column, told, value.integer);
     }
-    int rc = SQLITE_OK;
-    switch (value.type) {
-    case CTR_KEY_NOTHING: break;
-    case CTR_KEY_INTEGER: rc = sqlite3_bind_int64(insert, i, value.integer); break;
-    case CTR_KEY_REAL: rc = sqlite3_bind_double(insert, i, value.real); break;
-    case CTR_KEY_TEXT:
-        rc = sqlite3_bind_text64(insert, i, (const char *)value.bytes, value.size, SQLITE_TRANSIENT,
-                                 SQLITE_UTF8);
-        break;
-    case CTR_KEY_BLOB:
-        rc = sqlite3_bind_blob64(insert, i, value.bytes, value.size, SQLITE_TRANSIENT);
-        break;
-    }
-    ctr_problem_sqlite(conn, rc);
+    ctr_problem_sqlite(conn, ctr_pack_bind_value(insert, i, &value));
 }
 
 /* INSERT INTO "orders"("id", "customer", "n") VALUES (NULL, ?1, ?2), as the application would. */

@@ -230,7 +230,7 @@ void ctr_home_take_strays(ctr_tab *tab)
 {
     if (!ctr_home_is_known(tab)) return;
     for (int i = 0; i < tab->shape.n_keys; i++)
-        if (!ctr_pack_folds(&tab->shape.columns[tab->shape.keys[i]])) return;
+        if (!ctr_pack_folds(tab->shape.columns[tab->shape.keys[i]].collation)) return;
     tab->strays.taken = true;
 }
 

@@ -684,11 +684,11 @@ static void fold_case(uint8_t *text, size_t size)
         if (text[i] >= 'A' && text[i] <= 'Z') text[i] = (uint8_t)(text[i] + ('a' - 'A'));
 }
 
-bool ctr_pack_folds(const ctr_column *column)
+bool ctr_pack_folds(const char *collation)
 {
     static const char *const BUILT_IN[] = {"BINARY", "NOCASE", "RTRIM"};
     for (size_t i = 0; i < sizeof BUILT_IN / sizeof *BUILT_IN; i++)
-        if (sqlite3_stricmp(column->collation, BUILT_IN[i]) == 0) return true;
+        if (sqlite3_stricmp(collation, BUILT_IN[i]) == 0) return true;
     return false;
 }
 
@@ -752,25 +752,28 @@ int ctr_pack_bind_keys(ctr_conn *conn, sqlite3_stmt *statement, int first, const
     return rc;
 }
 
+int ctr_pack_bind_value(sqlite3_stmt *statement, int i, const ctr_key_value *value)
+{
+    const void *content = value->bytes ? value->bytes : (const uint8_t *)"";
+    switch (value->type) {
+    case CTR_KEY_NOTHING: break;
+    case CTR_KEY_INTEGER: return sqlite3_bind_int64(statement, i, value->integer);
+    case CTR_KEY_REAL: return sqlite3_bind_double(statement, i, value->real);
+    case CTR_KEY_TEXT:
+        return sqlite3_bind_text64(statement, i, content, value->size, SQLITE_TRANSIENT,
+                                   SQLITE_UTF8);
+    case CTR_KEY_BLOB:
+        return sqlite3_bind_blob64(statement, i, content, value->size, SQLITE_TRANSIENT);
+    }
+    return sqlite3_bind_null(statement, i);
+}
+
 int ctr_pack_bind(sqlite3_stmt *statement, const uint8_t *bytes, size_t size)
 {
     ctr_key_value value;
     size_t at = 0;
     int rc = SQLITE_OK;
-    for (int i = 1; rc == SQLITE_OK && ctr_key_next(bytes, size, &at, &value); i++) {
-        const void *content = value.bytes ? value.bytes : (const uint8_t *)"";
-        switch (value.type) {
-        case CTR_KEY_NOTHING: rc = sqlite3_bind_null(statement, i); break;
-        case CTR_KEY_INTEGER: rc = sqlite3_bind_int64(statement, i, value.integer); break;
-        case CTR_KEY_REAL: rc = sqlite3_bind_double(statement, i, value.real); break;
-        case CTR_KEY_TEXT:
-            rc = sqlite3_bind_text64(statement, i, content, value.size, SQLITE_TRANSIENT,
-                                     SQLITE_UTF8);
-            break;
-        case CTR_KEY_BLOB:
-            rc = sqlite3_bind_blob64(statement, i, content, value.size, SQLITE_TRANSIENT);
-            break;
-        }
-    }
+    for (int i = 1; rc == SQLITE_OK && ctr_key_next(bytes, size, &at, &value); i++)
+        rc = ctr_pack_bind_value(statement, i, &value);
     return rc;
 }

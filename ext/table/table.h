@@ -862,8 +862,8 @@ int ctr_pack_values(ctr_conn *conn, ctr_packed *packed, sqlite3_value **values, 
 void ctr_pack_begin(ctr_conn *conn, ctr_packed *packed);
 void ctr_pack_append(ctr_conn *conn, ctr_packed *packed, sqlite3_value *value);
 
-/* Returns whether a key column compares as SQLite does by itself, so that it can be folded. */
-bool ctr_pack_folds(const ctr_column *column);
+/* Returns whether SQLite has the collation by itself, so that keys under it can be folded. */
+bool ctr_pack_folds(const char *collation);
 
 /* Packs the key columns of a row, or floors, folded, in place of the present bytes. */
 int ctr_pack_folded(ctr_conn *conn, ctr_packed *packed, const ctr_shape *shape,
@@ -883,6 +883,7 @@ int ctr_pack_bind_keys(ctr_conn *conn, sqlite3_stmt *statement, int first, const
 
 /* Binds the values of a checked key to the parameters of a statement, from the first on. */
 int ctr_pack_bind(sqlite3_stmt *statement, const uint8_t *bytes, size_t size);
+int ctr_pack_bind_value(sqlite3_stmt *statement, int i, const ctr_key_value *value); /* one */
 
 /* Packed keys as JSON, for people and for scopes.
  *
@@ -1134,7 +1135,7 @@ void ctr_home_remove(ctr_tab *tab, int64_t rowid); /* the cells at this row id *
  * said to be. */
 void ctr_home_check(ctr_row *row);
 
-/* Marks all rows that are not at home, and joins rows of one key. Returns how many. */
+/* Marks all rows that are not at home, and joins rows of one key. */
 void ctr_home_relink(ctr_tab *tab);
 
 /* ==== row.c =================================================================================== */

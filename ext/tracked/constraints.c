@@ -141,7 +141,7 @@ void ctr_constraints_refuse_collations(ctr_conn *conn, const ctr_shape *shape, c
 {
     for (int i = 0; i < shape->n_keys; i++) {
         const ctr_column *column = &shape->columns[shape->keys[i]];
-        if (!ctr_pack_folds(column))
+        if (!ctr_pack_folds(column->collation))
             ctr_problem_set(conn, SQLITE_ERROR,
                             "%s: the key column %s has the collation %s, and the keys of a "
                             "replicated table have BINARY, NOCASE or RTRIM",

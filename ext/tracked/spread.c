@@ -31,6 +31,19 @@
 enum { SPREAD_STEP = 20, SPREAD_NEAR = 1 << 16 };
 #define SPREAD_APART (INT64_C(1) << 32)
 
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+/* Returns the highest number of so many bits. */
+static int64_t most_of_bits(int bits)
+{
+    return bits < CTR_SPREAD_BITS_MOST ? (INT64_C(1) << bits) - 1 : INT64_MAX;
+}
+
+bool ctr_spread_has_room(int64_t greatest, int bits)
+{
+    return greatest <= most_of_bits(bits) - SPREAD_APART;
+}
+
 /* ---- what the file says ---------------------------------------------------------------------- */
 
 static void take_state(ctr_spread *spread, sqlite3_stmt *row)
@@ -42,9 +55,7 @@ static void take_state(ctr_spread *spread, sqlite3_stmt *row)
         int bits = sqlite3_column_int(row, BYTES);
         spread->is = true;
         spread->least = sqlite3_column_int64(row, SEQ);
-        spread->most = bits >= CTR_SPREAD_BITS && bits < CTR_SPREAD_BITS_MOST
-                           ? (INT64_C(1) << bits) - 1
-                           : INT64_MAX;
+        spread->most = bits >= CTR_SPREAD_BITS ? most_of_bits(bits) : INT64_MAX;
         return;
     }
     spread->place = sqlite3_column_int64(row, SEQ);
@@ -90,7 +101,7 @@ static void set_sequence(ctr_tab *tab, const char *table, int64_t sequence)
         ctr_run_with(&run, CTR_SQL_SPREAD_ADD_SEQUENCE, ":name t :seq i", table, sequence);
 }
 
-/* Returns the greatest key of the cells up to the limit; 0: there is none above. */
+/* Returns the greatest key of the cells, up to `most`; 0: there is none above. */
 static int64_t highest_of_cells(ctr_tab *tab, int64_t most)
 {
     ctr_run run = ctr_tab_run(tab);
@@ -102,8 +113,7 @@ static int64_t highest_of_cells(ctr_tab *tab, int64_t most)
     return highest > 0 ? highest : 0;
 }
 
-/* The same of the table, and of its sequence. */
-static int64_t highest_of_all(const ctr_tracked *tracked, ctr_tab *tab, int64_t most)
+int64_t ctr_spread_greatest(const ctr_tracked *tracked, ctr_tab *tab, int64_t most)
 {
     ctr_run run = ctr_tab_run(tab);
     run.slots.name = tracked->table;
@@ -114,11 +124,6 @@ static int64_t highest_of_all(const ctr_tracked *tracked, ctr_tab *tab, int64_t 
     int64_t shown = number_or(&run, row, 0);
     sqlite3_finalize(row);
     return shown > highest ? shown : highest;
-}
-
-int64_t ctr_spread_greatest(const ctr_spread *spread, const ctr_tracked *tracked, ctr_tab *tab)
-{
-    return highest_of_all(tracked, tab, spread->most);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -160,9 +165,9 @@ void ctr_spread_set(const ctr_tracked *tracked, ctr_tab *tab, int bits)
     ctr_spread spread;
     ctr_spread_read(&spread, tab);
     ctr_run run = ctr_tab_run(tab);
-    int64_t most = bits < CTR_SPREAD_BITS_MOST ? (INT64_C(1) << bits) - 1 : INT64_MAX;
-    int64_t highest = highest_of_all(tracked, tab, INT64_MAX);
-    bool is_room = highest <= most - SPREAD_APART;
+    int64_t most = most_of_bits(bits);
+    int64_t highest = ctr_spread_greatest(tracked, tab, INT64_MAX);
+    bool is_room = ctr_spread_has_room(highest, bits);
     int64_t least = spread.is ? spread.least : is_room ? highest + SPREAD_APART : most;
     if (!is_room && ctr_rc(tab->conn) == SQLITE_OK)
         ctr_problem_set(tab->conn, SQLITE_ERROR,
@@ -181,7 +186,7 @@ static bool jump(ctr_spread *spread, const ctr_tracked *tracked, ctr_tab *tab,
 {
     uint64_t chance;
     ctr_run run = ctr_tab_run(tab);
-    int64_t from = highest_of_all(tracked, tab, spread->most);
+    int64_t from = ctr_spread_greatest(tracked, tab, spread->most);
     if (from < spread->least) from = spread->least;
     if (from >= spread->most) set_sequence(tab, tracked->table, from);
     if (from >= spread->most || ctr_rc(tab->conn) != SQLITE_OK) return false;

@@ -758,8 +758,11 @@ int ctr_later_show_purged(ctr_showing *showing, ctr_floors *floors);
 /* Reads what the file says; `is` is false unless the table is spread. */
 void ctr_spread_read(ctr_spread *spread, ctr_tab *tab);
 
-/* Returns the greatest key, up to the highest number; 0: there is none above. */
-int64_t ctr_spread_greatest(const ctr_spread *spread, const ctr_tracked *tracked, ctr_tab *tab);
+/* Returns the greatest key of the cells and of the table, up to `most`; 0: there is none above. */
+int64_t ctr_spread_greatest(const ctr_tracked *tracked, ctr_tab *tab, int64_t most);
+
+/* Returns whether places for numbers of so many bits, 53 or 63, are left above the greatest key. */
+bool ctr_spread_has_room(int64_t greatest, int bits);
 
 /* Fails with SQLITE_ERROR unless SQLite gives out the keys of the table, and none twice. */
 void ctr_spread_refuse(ctr_conn *conn, const char *schema, const char *table,

@@ -213,7 +213,6 @@ static void list_place(const ctr_writing *writing, const row_lists *to)
                         cells, cells, tracked->schema, tracked->table, tracked->rowid, cells);
 }
 
-/* `values`: those of the regular columns; NULL: none. */
 /* The row begins another life: the columns that stay in this file begin anew, too. */
 static void list_local(const ctr_writing *writing, const row_lists *to)
 {
@@ -229,6 +228,7 @@ static void list_local(const ctr_writing *writing, const row_lists *to)
     }
 }
 
+/* `values`: those of the regular columns; NULL: none. */
 static void list_row(const ctr_writing *writing, const ctr_shown *values, const row_lists *to)
 {
     const ctr_shape *shape = writing->tracked->shape;

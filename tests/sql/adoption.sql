@@ -338,6 +338,23 @@ SELECT counter_replicate_all();
 SELECT counter_replicate_all('leave=counter_tops');
 --= 0
 
+-- # a-table-that-was-renamed-and-built-anew-keeps-its-keys-and-is-no-other-table
+CREATE TABLE orders(id INTEGER PRIMARY KEY AUTOINCREMENT, n INTEGER NOT NULL DEFAULT 0);
+SELECT counter_replicate('orders', 'n', 'keys=assigned');
+--= 0
+ALTER TABLE orders RENAME TO purchases;
+SELECT counter_replicate('purchases');
+--= 0
+CREATE TABLE fresh(id INTEGER PRIMARY KEY AUTOINCREMENT, n INTEGER NOT NULL DEFAULT 0);
+DROP TABLE purchases;
+ALTER TABLE fresh RENAME TO purchases;
+SELECT table_name, kind, finding, remedy FROM counter_plan WHERE kind = 'replicate';
+--= purchases|replicate|it is replicated, and its triggers are missing|counter_replicate('purchases')
+SELECT counter_replicate_all();
+--= 1
+SELECT table_name, column_name, state FROM counter_tracked;
+--= purchases|n|tracked
+
 -- # a-table-that-a-migration-has-built-anew-is-replicated-again
 CREATE TABLE a(id INTEGER PRIMARY KEY AUTOINCREMENT, n INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0);
