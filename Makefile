@@ -87,7 +87,7 @@ FAULT_TESTS := $(patsubst tests/fault/%.c,build/tests/fault/%,$(wildcard tests/f
 TABLE_TESTS := $(patsubst tests/table/%.c,build/tests/table/%,$(wildcard tests/table/test_*.c))
 CHECKED_BY := $(foreach cc,gcc clang,$(if $(shell command -v $(cc) 2>/dev/null),$(cc)))
 
-COMMAND := $(sort $(wildcard cli/*.c))
+COMMAND := $(sort $(wildcard cli/*.c cli/merge/*.c))
 
 # A recipe that does nothing keeps make from saying that there is nothing to be done.
 all: $(LOADABLE) $(RIGHT) build/libcounter.a $(PRELOAD) build/sqlite-counter
@@ -130,7 +130,7 @@ build/counter-preload.so: ext/preload.c build/static/counter.o
 	$(TELL) LD $@
 	$(Q)$(ONE_FILE) $(SHARED) $(LDFLAGS) $^ -lsqlite3 $(LIBS) -o $@
 
-build/sqlite-counter: $(COMMAND) $(wildcard cli/*.h) build/gen/cli_statements.h include/counter.h build/libcounter.a
+build/sqlite-counter: $(COMMAND) $(wildcard cli/*.h cli/merge/*.h) build/gen/cli_statements.h include/counter.h build/libcounter.a
 	@mkdir -p $(@D)
 	$(TELL) LD $@
 	$(Q)$(ONE_FILE) $(LDFLAGS) $(filter %.c %.a,$^) -lsqlite3 $(LIBS) -o $@
@@ -141,7 +141,7 @@ build/gen/statements.h: tools/embed.awk $(STATEMENTS)
 	$(Q)awk -f tools/embed.awk $(STATEMENTS) /dev/null > $@.new
 	$(Q)mv $@.new $@
 
-build/gen/cli_statements.h: tools/embed.awk cli/statements.sql
+build/gen/cli_statements.h: tools/embed.awk cli/statements.sql cli/merge/statements.sql
 	@mkdir -p $(@D)
 	$(TELL) GEN $@
 	$(Q)awk -f $^ > $@.new

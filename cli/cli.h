@@ -25,7 +25,9 @@ typedef struct cli_arguments {
     /* Options; NULL or false: not given. */
     const char *since, *scope, *token_file, *ca;
     bool own, create_tables, watch, dry_run, json;
-    char **asks; /* owned: of options that may be repeated: arguments of counter_replicate_all */
+    const char *output, *options;
+    bool copies, unrelated, base_is_fork, conflict_table, driver, install, as_text;
+    char **asks; /* owned: of options that may be repeated, such as "leave=logs" */
     int n_asks;
 } cli_arguments;
 
@@ -42,6 +44,7 @@ typedef struct cli {
     const char *command;
     bool failed;
     bool silent; /* it looks, and says nothing */
+    int status;  /* what the program exits with; 0: 0, or 1 if it failed */
     cli_progress progress;
 } cli;
 
@@ -207,6 +210,7 @@ void cli_replicate(cli *c, const cli_arguments *given);
 void cli_opening(cli *c, const cli_arguments *given);
 void cli_plan(cli *c, const cli_arguments *given);
 void cli_adopt(cli *c, const cli_arguments *given);
+void cli_merge(cli *c, const cli_arguments *given);
 void cli_check(cli *c, const cli_arguments *given);
 void cli_export(cli *c, const cli_arguments *given);
 void cli_import(cli *c, const cli_arguments *given);

@@ -1,7 +1,7 @@
 /* sqlite-counter.c - the command line: which command is meant, and with what.
  *
- * Exit status: 0 done; 1 it failed, or found something damaged; 2 wrong usage. The page of the
- * manual, cli/sqlite-counter.1, says what each command prints.
+ * Exit status: 0 done; 1 it failed, or found something damaged; 2 wrong usage; merge has its own. The
+ * page of the manual, cli/sqlite-counter.1, says what each command prints.
  */
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +30,8 @@ enum {
     OPTION_COUNTER = 128,
     OPTION_LEAVE = 256,
     OPTION_DRY_RUN = 512,
-    OPTION_JSON = 1024
+    OPTION_JSON = 1024,
+    OPTION_MERGE = 2048 /* those that only merge has */
 };
 
 static const command COMMANDS[] = {
@@ -114,6 +115,33 @@ static const command COMMANDS[] = {
      "  --counter products.stock   the column counts: changes made apart add up (repeatable)\n"
      "  --leave logs               the table stays at home (repeatable)\n"
      "  --dry-run                  does all of it, and takes it back\n"},
+    {"merge", "[OPTION...] BASE OURS THEIRS", 0, -1, OPTION_MERGE | OPTION_DRY_RUN | OPTION_JSON,
+     cli_merge, "merges two copies of a file that nobody prepared",
+     "Merges THEIRS into OURS: two descendants of BASE, as git merge-file does. No file needs "
+     "counters;\n"
+     "those that have some are merged by sync, without BASE. A row is found by its key; a column\n"
+     "takes the side that changed it, and where both did OURS stays, and the conflict is listed. "
+     "New\n"
+     "rows whose number is taken get another one, and references follow. OURS is as it was, or\n"
+     "complete. Prints a line for each table, then conflicts, then notes.\n"
+     "\n"
+     "  --add song.plays        the number adds up what both sides added (repeatable, as all below)\n"
+     "  --ref tagged.song=song  the column holds numbers of that table; --no-ref: it does not\n"
+     "  --assigned song         the application gives the numbers: one number is one row\n"
+     "  --theirs[=song]         where both changed a column, THEIRS stays\n"
+     "  --conflict-table        keeps the conflicts in OURS, in the table _merge_conflicts\n"
+     "  --base-is-fork          BASE is the fork: what both changed alike is chance\n"
+     "  --output FILE           writes FILE instead of OURS\n"
+     "  --dry-run, --json       changes nothing; an object for each line\n"
+     "  --options FILE          more options, one a line; else .sqlite-merge beside OURS, or in the\n"
+     "                          top folder of a work tree of git\n"
+     "  --copies OURS THEIRS    without BASE: one key is one row, nothing is deleted\n"
+     "  --unrelated OURS THEIRS without BASE: each file has given its own numbers\n"
+     "  --install-git-driver ['*.db'...]\n"
+     "                          git merges such files by this, and shows them as text\n"
+     "  --text FILE             prints a file as text, for git diff\n"
+     "\n"
+     "Exit status: 0 merged; 1 merged, and conflicts are listed; 2 nothing was done.\n"},
     {"track", "FILE TABLE COLUMN...", 3, -1, 0, cli_track, "makes columns of a table counters",
      "Makes INTEGER columns of an ordinary table counters that merge. Track first, then copy the\n"
      "file. Prints the table and the number of rows in which something was counted.\n"
@@ -201,7 +229,7 @@ static bool is_mark(const char *text)
 }
 
 /* An option: where its value goes, or its flag; one that may be repeated has a prefix instead, with
- * which its values are listed. */
+ * which its values are listed, and may have one without value_of. */
 typedef struct option {
     int which;
     const char *name, *value_of; /* what its value is, or NULL: it has none */
@@ -241,6 +269,21 @@ static void read_option(cli *c, const command *of, cli_arguments *given, char **
         {OPTION_LEAVE, "--leave", "the name of a table", NULL, NULL, "leave="},
         {OPTION_DRY_RUN, "--dry-run", NULL, NULL, &given->dry_run, NULL},
         {OPTION_JSON, "--json", NULL, NULL, &given->json, NULL},
+        {OPTION_MERGE, "--add", "a table and a column, such as --add song.plays", NULL, NULL, "add="},
+        {OPTION_MERGE, "--ref", "a column and a table, such as --ref tagged.song=song", NULL, NULL,
+         "ref="},
+        {OPTION_MERGE, "--no-ref", "a column, such as --no-ref tagged.song", NULL, NULL, "no-ref="},
+        {OPTION_MERGE, "--assigned", "the name of a table", NULL, NULL, "assigned="},
+        {OPTION_MERGE, "--theirs", NULL, NULL, NULL, "theirs="},
+        {OPTION_MERGE, "--output", "the name of a file", &given->output, NULL, NULL},
+        {OPTION_MERGE, "--options", "the name of a file", &given->options, NULL, NULL},
+        {OPTION_MERGE, "--conflict-table", NULL, NULL, &given->conflict_table, NULL},
+        {OPTION_MERGE, "--base-is-fork", NULL, NULL, &given->base_is_fork, NULL},
+        {OPTION_MERGE, "--copies", NULL, NULL, &given->copies, NULL},
+        {OPTION_MERGE, "--unrelated", NULL, NULL, &given->unrelated, NULL},
+        {OPTION_MERGE, "--driver", NULL, NULL, &given->driver, NULL},
+        {OPTION_MERGE, "--install-git-driver", NULL, NULL, &given->install, NULL},
+        {OPTION_MERGE, "--text", NULL, NULL, &given->as_text, NULL},
     };
     const char *word = words[*i], *equals = strchr(word, '=');
     size_t size = equals ? (size_t)(equals - word) : strlen(word);
@@ -253,6 +296,8 @@ static void read_option(cli *c, const command *of, cli_arguments *given, char **
         cli_fail(c, "%s has no option %s: see sqlite-counter %s --help", of->name, word, of->name);
     } else if (found->flag) {
         *found->flag = true;
+    } else if (!found->value_of) { /* a value only behind an equals sign */
+        add_ask(c, given, found->prefix, equals ? equals + 1 : "");
     } else if (!equals && *i + 1 == n) {
         cli_fail(c, "%s needs %s", found->name, found->value_of);
     } else if (found->prefix) {
@@ -307,7 +352,7 @@ static int run_command(cli *c, const command *of, char **words, int n)
     if (is_understood) of->run(c, &given);
     for (int i = 0; i < given.n_asks; i++) sqlite3_free(given.asks[i]);
     sqlite3_free(given.asks);
-    return !is_understood ? WRONG_USAGE : c->failed ? FAILED : DONE;
+    return !is_understood ? WRONG_USAGE : c->status > 0 ? c->status : c->failed ? FAILED : DONE;
 }
 
 static int run_words(cli *c, char **words, int n)

@@ -1,0 +1,321 @@
+/* numbers.c - numbers that SQLite has given out: new rows of THEIRS that OURS has, too, the others
+ * under numbers that are free, and references that follow.
+ *
+ * A new row of THEIRS is decided when the rows to which it refers are: it is a new row of OURS that
+ * has its UNIQUE values, or is equal to it; else it is new. Then, from the first new row on whose number OURS has given
+ * to another row, all move behind the greatest number of the three files.
+ */
+#include <string.h>
+
+#include "cli/merge/merge.h"
+
+/* ---- what was merged before ---------------------------------------------------------------------- */
+
+static bool has_numbers(merge *m, const char *schema)
+{
+    char *sql = sqlite3_mprintf("SELECT 1 FROM %s.sqlite_master WHERE type = 'table' AND name = '_merge_numbers'", schema);
+    bool has = sql && cli_integer(&m->into, sql) == 1;
+    sqlite3_free(sql);
+    return has;
+}
+
+/* Numbers of THEIRS that moved since BASE when OURS was merged with it before. */
+static void read_known(merge *m)
+{
+    bool in_base = has_numbers(m, "base");
+    const char *lacks = in_base ? CLI_SQL_MERGE_BASE_LACKS : "1";
+    if (has_numbers(m, "theirs")) {
+        const char *others = has_numbers(m, "main") ? CLI_SQL_MERGE_OURS_LACKS : "1";
+        sqlite3_stmt *row = cli_prepare(&m->into, merge_text(m, CLI_SQL_MERGE_THEIRS_MOVED, lacks, others));
+        if (cli_step(&m->into, row))
+            cli_fail(m->c,
+                     "merge: %s: %s was renumbered since BASE (row %lld is %lld there now): merge "
+                     "the other way: sqlite-counter merge BASE %s %s",
+                     m->theirs_path, sqlite3_column_text(row, 0), sqlite3_column_int64(row, 1),
+                     sqlite3_column_int64(row, 2), m->theirs_path, m->ours_path);
+        sqlite3_finalize(row);
+    }
+    if (!has_numbers(m, "main")) return;
+    for (int i = 0; i < m->n; i++) {
+        if (!m->table[i].gives_numbers) continue;
+        merge_run(m, &m->table[i], -1, merge_text(m, CLI_SQL_MERGE_KNOWN, lacks));
+        merge_run(m, &m->table[i], -1, CLI_SQL_MERGE_KNOWN_OTHERS_IN_BASE);
+        merge_run(m, &m->table[i], -1, CLI_SQL_MERGE_KNOWN_OTHERS_IN_THEIRS);
+    }
+}
+
+/* ---- numbers that were used again ---------------------------------------------------------------- */
+
+/* Whether new references of a file lead to a number. */
+static bool refers(merge *m, const merge_table *to, const char *question, int64_t number)
+{
+    bool does = false;
+    for (int i = 0; i < m->n && !does; i++)
+        for (int k = 0; k < m->table[i].n && !does; k++) {
+            if (m->table[i].column[k].of != to->i) continue;
+            sqlite3_stmt *row = merge_prepare(m, &m->table[i], k, question);
+            sqlite3_bind_int64(row, 1, number);
+            does = cli_step(&m->into, row) && sqlite3_column_int(row, 0);
+            sqlite3_finalize(row);
+        }
+    return does;
+}
+
+static bool is_so(merge *m, merge_table *t, const char *question, int64_t number)
+{
+    sqlite3_stmt *row = merge_prepare(m, t, -1, question);
+    sqlite3_bind_int64(row, 1, number);
+    bool is = cli_step(&m->into, row) && sqlite3_column_int(row, 0);
+    sqlite3_finalize(row);
+    return is;
+}
+
+static void run_number(merge *m, merge_table *t, const char *statement, int64_t number)
+{
+    sqlite3_stmt *run = merge_prepare(m, t, -1, statement);
+    sqlite3_bind_int64(run, 1, number);
+    cli_step(&m->into, run);
+    sqlite3_finalize(run);
+}
+
+/* One row under a number that was used again becomes two. */
+static void split_row(merge *m, merge_table *t, int64_t number, bool by_theirs)
+{
+    bool matters =
+        by_theirs ? is_so(m, t, CLI_SQL_MERGE_OURS_CHANGED, number) ||
+                        refers(m, t, CLI_SQL_MERGE_OURS_REFERS, number)
+                  : is_so(m, t, CLI_SQL_MERGE_THEIRS_CHANGED, number) ||
+                        refers(m, t, CLI_SQL_MERGE_THEIRS_REFERS, number);
+    if (!matters) return;
+    if (by_theirs) run_number(m, t, CLI_SQL_MERGE_AGAIN_GONE, number);
+    run_number(m, t, CLI_SQL_MERGE_AGAIN_NEW, number);
+    if (!by_theirs) run_number(m, t, CLI_SQL_MERGE_AGAIN_OLD, number);
+    merge_conflict(m, "number", t->name, NULL, "both",
+                   merge_text(m, "number %lld was used again in %s, or the row was written anew: "
+                                 "two rows",
+                              number, by_theirs ? "theirs" : "ours"));
+}
+
+/* The run of last rows of BASE that are gone in a file or keep at most a quarter of their values. */
+static void find_used_again(merge *m, merge_table *t, bool by_theirs)
+{
+    int values = t->n - 1;
+    size_t n = 0;
+    int64_t *again = NULL;
+    sqlite3_stmt *row = merge_prepare(m, t, -1, by_theirs ? CLI_SQL_MERGE_LAST_ROWS_THEIRS
+                                                          : CLI_SQL_MERGE_LAST_ROWS_OURS);
+    while (cli_step(&m->into, row)) {
+        bool is_gone = sqlite3_column_int(row, 1);
+        if (!is_gone && (values < 3 || 4 * sqlite3_column_int(row, 2) > values)) break;
+        if (is_gone) continue;
+        int64_t *more = sqlite3_realloc64(again, (n + 1) * sizeof *again);
+        if (!more) {
+            cli_fail(m->c, "out of memory");
+            break;
+        }
+        again = more;
+        again[n++] = sqlite3_column_int64(row, 0);
+    }
+    sqlite3_finalize(row);
+    for (size_t i = 0; i < n; i++) split_row(m, t, again[i], by_theirs);
+    sqlite3_free(again);
+}
+
+/* ---- decisions ----------------------------------------------------------------------------------- */
+
+static int64_t decide_table(merge *m, merge_table *t)
+{
+    if (merge_integer(m, t, -1, CLI_SQL_MERGE_COUNT_UNDECIDED) == 0) return 0;
+    for (int i = 0; i < t->n_unique; i++) {
+        t->unique_now = &t->unique[i];
+        merge_run(m, t, -1, CLI_SQL_MERGE_JOIN_UNIQUE);
+    }
+    merge_run(m, t, -1, CLI_SQL_MERGE_JOIN_EQUAL);
+    merge_run(m, t, -1, CLI_SQL_MERGE_DECIDE_NEW);
+    return merge_integer(m, t, -1, CLI_SQL_MERGE_COUNT_UNDECIDED);
+}
+
+/* Until nothing more can be decided; rows that refer to each other in a circle are new. */
+static void decide_all(merge *m)
+{
+    int64_t before = -1, left = 0;
+    do {
+        before = before < 0 ? INT64_MAX : left;
+        left = 0;
+        for (int i = 0; i < m->n; i++)
+            if (m->table[i].gives_numbers) left += decide_table(m, &m->table[i]);
+    } while (left > 0 && left < before && !m->c->failed);
+    for (int i = 0; i < m->n; i++)
+        if (m->table[i].gives_numbers) merge_run(m, &m->table[i], -1, CLI_SQL_MERGE_DECIDE_REST);
+}
+
+/* ---- numbers that are free ----------------------------------------------------------------------- */
+
+static int64_t greatest_number(merge *m, merge_table *t)
+{
+    static const char *const SCHEMAS[] = {"main", "base", "theirs"};
+    int64_t most = merge_integer(m, t, -1, CLI_SQL_MERGE_GREATEST);
+    for (int i = 0; i < 3 && t->is_autoincrement; i++) {
+        const char *has = merge_text(m, CLI_SQL_MERGE_HAS_SEQUENCE, SCHEMAS[i]);
+        if (merge_integer_of(m, has) == 0) continue;
+        sqlite3_stmt *row = merge_prepare_texts(m, merge_text(m, CLI_SQL_MERGE_SEQUENCE, SCHEMAS[i]), &t->name, 1);
+        int64_t n = cli_step(&m->into, row) ? sqlite3_column_int64(row, 0) : 0;
+        sqlite3_finalize(row);
+        if (n > most) most = n;
+    }
+    return most;
+}
+
+static void move_rows(merge *m, merge_table *t)
+{
+    sqlite3_stmt *row = merge_prepare(m, t, -1, CLI_SQL_MERGE_FIRST_TAKEN);
+    bool is_taken = cli_step(&m->into, row) && sqlite3_column_type(row, 0) != SQLITE_NULL;
+    int64_t first = is_taken ? sqlite3_column_int64(row, 0) : 0;
+    sqlite3_finalize(row);
+    if (is_taken) {
+        int64_t most = greatest_number(m, t),
+                n = merge_integer(m, t, -1, CLI_SQL_MERGE_COUNT_NEW);
+        if (most > INT64_MAX - n)
+            cli_fail(m->c, "merge: %s: no number above %lld is free for new rows", t->name, most);
+        sqlite3_stmt *move = merge_prepare(m, t, -1, CLI_SQL_MERGE_MOVE);
+        sqlite3_bind_int64(move, 1, first);
+        sqlite3_bind_int64(move, 2, most);
+        cli_step(&m->into, move);
+        sqlite3_finalize(move);
+    }
+    merge_run(m, t, -1, CLI_SQL_MERGE_MOVE_JOINED);
+    merge_run(m, t, -1, CLI_SQL_MERGE_SET_MOVED);
+}
+
+/* ---- questions ----------------------------------------------------------------------------------- */
+
+/* The name of a table within that of a column, with or without a plural's s. */
+static bool names_table(const char *column, const merge_table *of)
+{
+    char *like = sqlite3_mprintf("%%%s%%", of->name);
+    size_t n = strlen(of->name);
+    bool does = like && sqlite3_strlike(like, column, 0) == 0;
+    if (like && !does && n > 3 && (of->name[n - 1] == 's' || of->name[n - 1] == 'S')) {
+        sqlite3_snprintf((int)n + 3, like, "%%%.*s%%", (int)n - 1, of->name);
+        does = sqlite3_strlike(like, column, 0) == 0;
+    }
+    sqlite3_free(like);
+    return does;
+}
+
+static bool is_like_reference(const char *column, const merge_table *of)
+{
+    static const char *const NAMES[] = {"%id",  "%fk",  "%fk_%", "%ref%", "%parent%",
+                                        "%from%", "%\\_to", "%link%", "%owner%"};
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
+        if (sqlite3_strlike(NAMES[i], column, '\\') == 0) return true;
+    return names_table(column, of);
+}
+
+/* Whether all values that THEIRS wrote into a column are numbers of a table. */
+static bool holds_numbers(merge *m, merge_table *t, int column, merge_table *of)
+{
+    bool are = true;
+    sqlite3_stmt *row = merge_prepare(m, t, column, CLI_SQL_MERGE_HOLDS_OTHERS),
+                 *has = merge_prepare(m, of, -1, CLI_SQL_MERGE_HAS_NUMBER);
+    while (are && cli_step(&m->into, row)) {
+        sqlite3_bind_value(has, 1, sqlite3_column_value(row, 0));
+        are = cli_step(&m->into, has) && sqlite3_column_int(has, 0);
+        sqlite3_reset(has);
+    }
+    sqlite3_finalize(row);
+    sqlite3_finalize(has);
+    return are;
+}
+
+static void ask_of_column(merge *m, merge_table *t, int i, merge_table *of)
+{
+    const merge_column *column = &t->column[i];
+    sqlite3_stmt *row = merge_prepare(m, t, i, CLI_SQL_MERGE_HOLDS_MOVED);
+    sqlite3_bind_int(row, 1, of->i);
+    bool holds = cli_step(&m->into, row) && sqlite3_column_int(row, 0);
+    sqlite3_finalize(row);
+    if (!holds || !holds_numbers(m, t, i, of)) return;
+    if (is_like_reference(column->name, of)) {
+        m->asks = true;
+        merge_question(m, "--ref %s.%s=%s", t->name, column->name, of->name);
+    } else {
+        merge_note(m,
+                   "%s.%s of new rows holds numbers of %s that have moved: if it refers to it: --ref "
+                   "%s.%s=%s",
+                   t->name, column->name, of->name, t->name, column->name, of->name);
+    }
+}
+
+/* Columns that look like references, and are not declared as such. */
+static void ask(merge *m)
+{
+    for (int p = 0; p < m->n; p++) {
+        merge_table *of = &m->table[p];
+        if (!of->gives_numbers || merge_integer(m, of, -1, CLI_SQL_MERGE_COUNT_CHANGED_NUMBERS) == 0) continue;
+        for (int i = 0; i < m->n; i++)
+            for (int k = 0; k < m->table[i].n; k++) {
+                merge_table *t = &m->table[i];
+                const merge_column *column = &t->column[k];
+                bool is_own = k == t->number && (t == of || !names_table(column->name, of)) && !t->is_virtual;
+                if (column->of < 0 && !column->is_no_reference && !is_own) ask_of_column(m, t, k, of);
+            }
+    }
+}
+
+/* ---- references follow --------------------------------------------------------------------------- */
+
+static void follow(merge *m, merge_table *t, int column, const char *statement, int of)
+{
+    sqlite3_stmt *run = merge_prepare(m, t, column, statement);
+    sqlite3_bind_int(run, 1, of);
+    cli_step(&m->into, run);
+    sqlite3_finalize(run);
+}
+
+static void follow_all(merge *m)
+{
+    for (int i = 0; i < m->n; i++)
+        for (int k = 0; k < m->table[i].n; k++) {
+            merge_table *t = &m->table[i];
+            int of = k == t->number && t->gives_numbers ? t->i : t->column[k].of;
+            if (of < 0) continue;
+            follow(m, t, k, CLI_SQL_MERGE_FOLLOW, of);
+            follow(m, t, k, CLI_SQL_MERGE_FOLLOW_BASE, of);
+        }
+}
+
+void merge_numbers(merge *m)
+{
+    for (int i = 0; i < m->n; i++)
+        if (m->table[i].gives_numbers) {
+            merge_run(m, &m->table[i], -1, CLI_SQL_MERGE_INDEX_NUMBERS);
+            merge_run(m, &m->table[i], -1, CLI_SQL_MERGE_INDEX_BECOMES);
+        }
+    read_known(m);
+    for (int i = 0; i < m->n; i++) {
+        merge_table *t = &m->table[i];
+        if (!t->gives_numbers) continue;
+        if (t->in_base && !t->is_autoincrement) {
+            find_used_again(m, t, true);
+            find_used_again(m, t, false);
+        }
+        merge_run(m, t, -1, CLI_SQL_MERGE_KNOWN_JOINED);
+    }
+    decide_all(m);
+    for (int i = 0; i < m->n; i++)
+        if (m->table[i].gives_numbers) move_rows(m, &m->table[i]);
+    ask(m);
+    if (!m->asks) follow_all(m);
+}
+
+void merge_numbers_remember(merge *m)
+{
+    for (int i = 0; i < m->n; i++) {
+        merge_table *t = &m->table[i];
+        if (!t->gives_numbers || merge_integer(m, t, -1, CLI_SQL_MERGE_COUNT_CHANGED_NUMBERS) == 0)
+            continue;
+        cli_run(&m->into, CLI_SQL_MERGE_NUMBERS_MAKE);
+        merge_run(m, t, -1, CLI_SQL_MERGE_NUMBERS_ADD);
+    }
+}

@@ -1,0 +1,291 @@
+/* rows.c - rows of THEIRS that differ from BASE: found, joined with those of OURS, written.
+ *
+ * All rows of a table that change are taken away, then put back, so that UNIQUE values can be
+ * exchanged. What a constraint refuses, and a foreign key that a deletion would break, are findings:
+ * a round is taken back, its findings are noted at their rows, and the next round begins, until there
+ * are none. Each finding takes one change back, so rounds end.
+ */
+#include <string.h>
+
+#include "cli/merge/merge.h"
+
+/* ---- finding ----------------------------------------------------------------------------------- */
+
+static void find_rows(merge *m, merge_table *t)
+{
+    merge_run(m, t, -1, CLI_SQL_MERGE_MAKE_ROWS);
+    if (t->key == KEY_NONE && !t->rowid) {
+        cli_fail(m->c, "merge: %s: the table has no key, and no name is left for its rowid", t->name);
+    } else if (t->key == KEY_NONE) {
+        merge_run(m, t, -1, CLI_SQL_MERGE_FIND_MORE);
+        if (t->in_base) merge_run(m, t, -1, CLI_SQL_MERGE_FIND_FEWER);
+    } else {
+        merge_run(m, t, -1, CLI_SQL_MERGE_FIND_CHANGED);
+        if (t->in_base && merge_integer(m, t, -1, CLI_SQL_MERGE_COUNT_GONE) != 0)
+            merge_run(m, t, -1, CLI_SQL_MERGE_FIND_GONE);
+    }
+}
+
+void merge_rows_find(merge *m)
+{
+    for (int i = 0; i < m->n && !m->c->failed; i++) find_rows(m, &m->table[i]);
+}
+
+/* The rows of OURS that those are. */
+static void link_rows(merge *m, merge_table *t)
+{
+    if (t->key == KEY_NONE) {
+        merge_run(m, t, -1, CLI_SQL_MERGE_SET_VALUES);
+        merge_run(m, t, -1, CLI_SQL_MERGE_LINK_COPIES);
+    } else {
+        merge_run(m, t, -1, CLI_SQL_MERGE_LINK);
+    }
+}
+
+/* ---- findings of a round ------------------------------------------------------------------------- */
+
+typedef struct merge_finding {
+    enum { FINDING_REFUSED, FINDING_STAYS, FINDING_STANDIN, FINDING_ORPHAN } what;
+    int table, foreign; /* FINDING_ORPHAN: the foreign key whose parent is to come back */
+    int64_t row;        /* n of d<table>; FINDING_STANDIN: the number that was refused */
+    int64_t standin;
+    const char *why;
+} merge_finding;
+
+static merge_finding *add_finding(merge *m, const merge_finding *finding)
+{
+    if (m->n_findings % 64 == 0) {
+        void *more = sqlite3_realloc64(m->finding, (m->n_findings + 64) * sizeof *m->finding);
+        if (!more) {
+            cli_fail(m->c, "out of memory");
+            return NULL;
+        }
+        m->finding = more;
+    }
+    m->finding[m->n_findings] = *finding;
+    return &m->finding[m->n_findings++];
+}
+
+static void refuse(merge *m, const merge_table *t, int64_t row, const char *why)
+{
+    add_finding(m, &(merge_finding){FINDING_REFUSED, t->i, -1, row, 0, why});
+}
+
+/* ---- writing ------------------------------------------------------------------------------------- */
+
+static bool is_refusal(int rc)
+{
+    return (rc & 0xff) == SQLITE_CONSTRAINT || (rc & 0xff) == SQLITE_MISMATCH;
+}
+
+/* Tells which rows are refused, and writes the others. */
+static void put_one_by_one(merge *m, merge_table *t)
+{
+    sqlite3_stmt *row = merge_prepare(m, t, -1, CLI_SQL_MERGE_PUT_ORDER),
+                 *put = merge_prepare(m, t, -1, CLI_SQL_MERGE_PUT_ONE);
+    while (cli_step(&m->into, row)) {
+        int64_t n = sqlite3_column_int64(row, 0);
+        sqlite3_bind_int64(put, 1, n);
+        int rc = sqlite3_step(put);
+        if (is_refusal(rc))
+            refuse(m, t, n, merge_text(m, "%s", sqlite3_errmsg(m->into.db)));
+        else if (rc != SQLITE_DONE)
+            cli_fail_file(&m->into, "");
+        sqlite3_reset(put);
+    }
+    sqlite3_finalize(row);
+    sqlite3_finalize(put);
+}
+
+static void write_rows(merge *m, merge_table *t)
+{
+    bool by_key = t->key == KEY_COLUMNS && !t->rowid;
+    merge_run(m, t, -1, by_key ? CLI_SQL_MERGE_TAKE_BY_KEY : CLI_SQL_MERGE_TAKE);
+    sqlite3_stmt *put = merge_prepare(m, t, -1, CLI_SQL_MERGE_PUT);
+    int rc = put ? sqlite3_step(put) : SQLITE_ERROR;
+    if (put && is_refusal(rc)) {
+        sqlite3_finalize(put);
+        put_one_by_one(m, t);
+        return;
+    }
+    if (put && rc != SQLITE_DONE) cli_fail_file(&m->into, "");
+    sqlite3_finalize(put);
+}
+
+/* ---- foreign keys -------------------------------------------------------------------------------- */
+
+/* The n of the first row, or 0. */
+static int64_t row_of(merge *m, merge_table *t, const char *question, int64_t row)
+{
+    sqlite3_stmt *statement = merge_prepare(m, t, -1, question);
+    sqlite3_bind_int64(statement, 1, row);
+    int64_t n = cli_step(&m->into, statement) ? sqlite3_column_int64(statement, 0) : 0;
+    sqlite3_finalize(statement);
+    return n;
+}
+
+/* A row that was written lacks its parent: the parent comes back, or the row goes. */
+static void find_parent(merge *m, merge_table *t, int foreign, int64_t row)
+{
+    const merge_table *parent = &m->table[t->foreign[foreign].parent];
+    int64_t gone = row_of(m, t, CLI_SQL_MERGE_ORPHAN_OF_GONE, row);
+    if (gone > 0)
+        add_finding(m, &(merge_finding){FINDING_STAYS, parent->i, -1, gone, 0,
+                                        merge_text(m, "deleted in theirs, but a row of %s refers to it: it stays",
+                                                   t->name)});
+    else if (row_of(m, t, CLI_SQL_MERGE_ORPHAN_OF_REFUSED, row) > 0)
+        refuse(m, t, row, merge_text(m, "parent: its row of %s was refused", parent->name));
+    else
+        add_finding(m, &(merge_finding){FINDING_ORPHAN, t->i, foreign, row, 0, NULL});
+}
+
+static void check_foreign(merge *m, merge_table *t, int foreign)
+{
+    t->foreign_now = &t->foreign[foreign];
+    merge_table *parent = &m->table[t->foreign_now->parent];
+    sqlite3_stmt *row = merge_prepare(m, t, -1, CLI_SQL_MERGE_ORPHANS);
+    while (cli_step(&m->into, row)) find_parent(m, t, foreign, sqlite3_column_int64(row, 0));
+    sqlite3_finalize(row);
+    row = merge_prepare(m, t, -1, CLI_SQL_MERGE_PARENTS_MISSED);
+    while (cli_step(&m->into, row)) {
+        bool is_taken = strcmp((const char *)sqlite3_column_text(row, 1), "take") == 0;
+        const char *why =
+            is_taken ? merge_text(m, "deleted in theirs, but a row of %s refers to it: it stays", t->name)
+                     : merge_text(m, "parent: a row of %s refers to the value that was changed", t->name);
+        add_finding(m, &(merge_finding){is_taken ? FINDING_STAYS : FINDING_REFUSED, parent->i, -1,
+                                        sqlite3_column_int64(row, 0), 0, why});
+    }
+    sqlite3_finalize(row);
+}
+
+/* Children of a row that was refused go to the row that has its UNIQUE values. */
+static void find_standins(merge *m, size_t n)
+{
+    for (size_t i = 0; i < n && !m->c->failed; i++) {
+        merge_finding of = m->finding[i];
+        merge_table *t = &m->table[of.table];
+        if (of.what != FINDING_REFUSED || !t->gives_numbers) continue;
+        sqlite3_stmt *row = merge_prepare(m, t, -1, CLI_SQL_MERGE_NUMBER_OF_NEW);
+        sqlite3_bind_int64(row, 1, of.row);
+        bool is_new = cli_step(&m->into, row);
+        int64_t number = is_new ? sqlite3_column_int64(row, 0) : 0, standin = 0;
+        sqlite3_finalize(row);
+        for (int k = 0; is_new && k < t->n_unique && standin == 0; k++) {
+            t->unique_now = &t->unique[k];
+            standin = row_of(m, t, CLI_SQL_MERGE_STANDIN, of.row);
+        }
+        if (standin != 0)
+            add_finding(m, &(merge_finding){FINDING_STANDIN, of.table, -1, number, standin, NULL});
+    }
+}
+
+/* ---- rounds -------------------------------------------------------------------------------------- */
+
+static void note_row(merge *m, merge_table *t, const char *statement, int64_t row, const char *why)
+{
+    sqlite3_stmt *run = merge_prepare(m, t, -1, statement);
+    if (run) {
+        sqlite3_bind_int64(run, 1, row);
+        sqlite3_bind_text(run, 2, why, -1, SQLITE_TRANSIENT);
+    }
+    cli_step(&m->into, run);
+    sqlite3_finalize(run);
+}
+
+static void follow_standin(merge *m, const merge_finding *finding)
+{
+    for (int i = 0; i < m->n; i++)
+        for (int k = 0; k < m->table[i].n; k++) {
+            if (m->table[i].column[k].of != finding->table) continue;
+            sqlite3_stmt *run = merge_prepare(m, &m->table[i], k, CLI_SQL_MERGE_FOLLOW_STANDIN);
+            sqlite3_bind_int64(run, 1, finding->row);
+            sqlite3_bind_int64(run, 2, finding->standin);
+            cli_step(&m->into, run);
+            sqlite3_finalize(run);
+        }
+}
+
+/* The parent that OURS deleted; a row whose parent nobody has is refused. */
+static void restore_parent(merge *m, const merge_finding *finding)
+{
+    merge_table *t = &m->table[finding->table];
+    t->foreign_now = &t->foreign[finding->foreign];
+    merge_table *parent = &m->table[t->foreign_now->parent];
+    sqlite3_stmt *run = merge_prepare(m, t, -1, CLI_SQL_MERGE_RESTORE);
+    sqlite3_bind_int64(run, 1, finding->row);
+    cli_step(&m->into, run);
+    sqlite3_finalize(run);
+    bool is_there = m->c->failed || sqlite3_changes(m->into.db) > 0 ||
+                    row_of(m, t, CLI_SQL_MERGE_RESTORED, finding->row) > 0;
+    if (!is_there)
+        note_row(m, t, CLI_SQL_MERGE_REFUSE, finding->row,
+                 merge_text(m, "parent: its row of %s is gone", parent->name));
+}
+
+static void apply_findings(merge *m)
+{
+    for (size_t i = 0; i < m->n_findings && !m->c->failed; i++) {
+        const merge_finding *finding = &m->finding[i];
+        merge_table *t = &m->table[finding->table];
+        if (finding->what == FINDING_REFUSED)
+            note_row(m, t, CLI_SQL_MERGE_REFUSE, finding->row, finding->why);
+        if (finding->what == FINDING_STAYS)
+            note_row(m, t, CLI_SQL_MERGE_STAY, finding->row, finding->why);
+        if (finding->what == FINDING_STANDIN) follow_standin(m, finding);
+        if (finding->what == FINDING_ORPHAN) restore_parent(m, finding);
+    }
+    m->n_findings = 0;
+}
+
+static void play_round(merge *m)
+{
+    for (int i = 0; i < m->n && !m->c->failed; i++) {
+        merge_table *t = &m->table[i];
+        if (!merge_integer(m, t, -1, CLI_SQL_MERGE_HAS_CHANGES)) continue;
+        link_rows(m, t);
+        if (t->rowid && t->number < 0) {
+            merge_run(m, t, -1, CLI_SQL_MERGE_KEEP_ROWIDS);
+            merge_run(m, t, -1, CLI_SQL_MERGE_MOVE_ROWIDS);
+        }
+        merge_run(m, t, -1, CLI_SQL_MERGE_RESOLVE);
+        merge_run(m, t, -1, CLI_SQL_MERGE_DECIDE);
+        write_rows(m, t);
+    }
+    find_standins(m, m->n_findings);
+    bool is_refused = m->n_findings > 0;
+    for (int i = 0; i < m->n && !is_refused; i++)
+        for (int k = 0; k < m->table[i].n_foreign && !m->c->failed; k++)
+            check_foreign(m, &m->table[i], k);
+}
+
+static void list_rows(merge *m)
+{
+    for (int i = 0; i < m->n && !m->c->failed; i++) {
+        merge_table *t = &m->table[i];
+        if (!merge_integer(m, t, -1, CLI_SQL_MERGE_HAS_CHANGES)) continue;
+        for (int k = 0; k < t->n; k++) merge_run(m, t, k, CLI_SQL_MERGE_LIST_COLUMN);
+        merge_run(m, t, -1, CLI_SQL_MERGE_LIST_ROWS);
+    }
+}
+
+void merge_rows_join(merge *m)
+{
+    bool is_done = false;
+    int64_t broken = merge_integer_of(m, CLI_SQL_MERGE_COUNT_BROKEN);
+    while (!is_done && !m->c->failed) {
+        cli_run(&m->into, "SAVEPOINT round");
+        play_round(m);
+        is_done = m->n_findings == 0;
+        if (!is_done) cli_run(&m->into, "ROLLBACK TO round");
+        if (!is_done) apply_findings(m);
+        cli_run(&m->into, "RELEASE round");
+    }
+    sqlite3_free(m->finding);
+    m->finding = NULL;
+    list_rows(m);
+    int64_t after = merge_integer_of(m, CLI_SQL_MERGE_COUNT_BROKEN);
+    if (after > broken && after > broken + merge_integer_of(m, CLI_SQL_MERGE_COUNT_BROKEN_IN_THEIRS))
+        cli_fail(m->c,
+                 "merge: %lld rows would refer to rows that are not there: nothing was changed",
+                 (long long)(after - broken));
+}

@@ -1,0 +1,549 @@
+-- What sqlite-counter merge asks, by names; tools/embed.awk makes constants of them. Those with braces
+-- are templates: cli/merge/table.c.
+
+-- ---- the work ------------------------------------------------------------------------------------
+
+-- name: MERGE_MAKE_CONFLICT
+CREATE TEMP TABLE _merge_conflict(id INTEGER PRIMARY KEY, kind, tab, shown, row_key, col, base, ours, theirs, taken, note);
+
+-- name: MERGE_MAKE_NOTE
+CREATE TEMP TABLE _merge_note(id INTEGER PRIMARY KEY, text, is_question INT, UNIQUE (text));
+
+-- Numbers of rows of THEIRS and what they are in OURS.
+-- name: MERGE_MAKE_MOVES
+CREATE TEMP TABLE _merge_moves(tab INT, theirs INT, ours INT, why TEXT, PRIMARY KEY (tab, theirs)) WITHOUT ROWID;
+
+-- Columns that the files know by other names; NULL: the file lacks it.
+-- name: MERGE_MAKE_NAMES
+CREATE TEMP TABLE _merge_names(tab TEXT COLLATE NOCASE, col TEXT COLLATE NOCASE, base TEXT, theirs TEXT, PRIMARY KEY (tab, col)) WITHOUT ROWID;
+
+-- Objects of the schemas, by type and name. `sql` is what main has after the merge has changed it.
+-- name: MERGE_MAKE_OBJECT
+CREATE TEMP TABLE _merge_object AS
+SELECT x.type, x.name COLLATE NOCASE AS name,
+       (SELECT b.sql FROM base.sqlite_master AS b WHERE b.type = x.type AND b.name = x.name COLLATE NOCASE) AS base,
+       (SELECT o.sql FROM main.sqlite_master AS o WHERE o.type = x.type AND o.name = x.name COLLATE NOCASE) AS ours,
+       (SELECT t.sql FROM theirs.sqlite_master AS t WHERE t.type = x.type AND t.name = x.name COLLATE NOCASE) AS theirs,
+       coalesce(x.sql LIKE 'CREATE VIRTUAL TABLE%', 0) AS is_virtual, 0 AS is_shadow, min(x.tbl_name) AS tbl
+  FROM (SELECT type, name, tbl_name, sql FROM main.sqlite_master UNION ALL SELECT type, name, tbl_name, sql FROM theirs.sqlite_master
+        UNION ALL SELECT type, name, tbl_name, sql FROM base.sqlite_master) AS x
+ WHERE x.sql IS NOT NULL AND x.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND x.name COLLATE NOCASE NOT IN ('_merge_numbers', '_merge_conflicts')
+ GROUP BY x.type, x.name COLLATE NOCASE
+ ORDER BY x.type, x.name;
+
+-- A virtual table stores its rows in tables of its name.
+-- name: MERGE_FIND_SHADOWS
+UPDATE temp._merge_object SET is_shadow = 1
+ WHERE type = 'table' AND NOT is_virtual AND EXISTS (
+       SELECT 1 FROM temp._merge_object AS v WHERE v.is_virtual AND lower(substr(_merge_object.name, 1, length(v.name) + 1)) = lower(v.name) || '_'
+          AND lower(substr(_merge_object.name, length(v.name) + 2)) IN (
+              'content', 'segments', 'segdir', 'docsize', 'stat', 'data', 'idx', 'config', 'node', 'rowid', 'parent'));
+
+-- name: MERGE_HAS_COUNTERS
+SELECT EXISTS (SELECT 1 FROM %s.sqlite_master WHERE name IN ('counter_replica', 'counter_tables', 'counter_state'))
+    OR EXISTS (SELECT 1 FROM %s.sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%%USING counter%%');
+
+-- name: MERGE_HAS_CONFLICTS
+SELECT EXISTS (SELECT 1 FROM %s.sqlite_master WHERE type = 'table' AND name = '_merge_conflicts');
+
+-- name: MERGE_COUNT_CONFLICTS
+SELECT count(*) FROM %s._merge_conflicts;
+
+-- ---- what tables are like ------------------------------------------------------------------------
+
+-- name: MERGE_COUNT_TABLES
+SELECT count(*) FROM temp._merge_object WHERE type = 'table';
+
+-- name: MERGE_MOST_COLUMNS
+SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM main.sqlite_master AS s, pragma_table_xinfo(s.name, 'main')
+ WHERE s.type = 'table' AND s.rootpage >= 0 AND s.name NOT LIKE 'sqlite\_%' ESCAPE '\' GROUP BY s.name);
+
+-- Parents need not come first.
+-- name: MERGE_TABLES
+SELECT s.name, CASE WHEN NOT x.is_virtual THEN 0 WHEN x.ours LIKE '%USING rtree%' OR x.theirs LIKE '%USING rtree%' THEN 2 ELSE 1 END,
+       s.sql LIKE '%AUTOINCREMENT%', x.base IS NOT NULL, x.theirs IS NOT NULL
+  FROM main.sqlite_master AS s JOIN temp._merge_object AS x ON x.type = 'table' AND x.name = s.name
+ WHERE s.type = 'table' AND NOT x.is_shadow AND x.theirs IS NOT NULL AND (NOT x.is_virtual OR merge_has_rows(s.name, s.sql))
+ ORDER BY s.rowid;
+
+-- name: MERGE_COLUMNS
+SELECT c.name, c.dflt_value, c.pk,
+       c.type = '' OR upper(c.type) = 'ANY' OR (c.type LIKE '%BLOB%' AND NOT (c.type LIKE '%INT%' OR c.type LIKE '%CHAR%' OR c.type LIKE '%CLOB%' OR c.type LIKE '%TEXT%')),
+       CASE WHEN n.tab IS NULL THEN c.name ELSE n.base END, CASE WHEN n.tab IS NULL THEN c.name ELSE n.theirs END
+  FROM pragma_table_xinfo(?1, 'main') AS c LEFT JOIN temp._merge_names AS n ON n.tab = ?1 AND n.col = c.name
+ WHERE c.hidden = 0 ORDER BY c.cid;
+
+-- An INTEGER PRIMARY KEY that is the rowid has no index.
+-- name: MERGE_IS_ROWID
+SELECT upper(type) = 'INTEGER' AND NOT EXISTS (SELECT 1 FROM pragma_index_list(%Q, 'main') WHERE origin = 'pk')
+  FROM pragma_table_xinfo(%Q, 'main') WHERE name = %Q;
+
+-- name: MERGE_UNIQUES
+SELECT l.name, x.name, x.coll FROM pragma_index_list(?1, 'main') AS l, pragma_index_xinfo(l.name, 'main') AS x
+ WHERE l."unique" AND NOT l.partial AND x.key ORDER BY l.origin <> 'u', l.name, x.seqno;
+
+-- name: MERGE_OTHER_KEY
+SELECT x.name FROM pragma_index_list(?1, 'main') AS l, pragma_index_xinfo(l.name, 'main') AS x
+ WHERE x.key AND l.seq = (
+       SELECT max(u.seq) FROM pragma_index_list(?1, 'main') AS u
+        WHERE u.origin = 'u' AND NOT EXISTS (
+              SELECT 1 FROM pragma_index_xinfo(u.name, 'main') AS y LEFT JOIN pragma_table_xinfo(?1, 'main') AS c ON c.cid = y.cid
+               WHERE y.key AND (c.cid IS NULL OR NOT c."notnull" OR c.hidden <> 0)))
+ ORDER BY x.seqno;
+
+-- name: MERGE_BASE_NULL_KEY
+SELECT EXISTS (SELECT 1 FROM {B} AS b WHERE {K OR |@b IS NULL});
+
+-- name: MERGE_THEIRS_NULL_KEY
+SELECT EXISTS (SELECT 1 FROM {H} AS t WHERE {K OR |@t IS NULL});
+
+-- name: MERGE_FOREIGN
+SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?1, 'main') ORDER BY id, seq;
+
+-- ---- rows in which THEIRS differs ----------------------------------------------------------------
+
+-- op: I new, U changed, D gone, R to come back. how: 'joined' and 'same' with a row of OURS, 'new'.
+-- name: MERGE_MAKE_ROWS
+CREATE TEMP TABLE _merge_d{n}(n INTEGER PRIMARY KEY, op TEXT, rid INT, v, had INT, how TEXT, becomes INT, was INT NOT NULL DEFAULT 0, orid INT, prid INT,
+ act TEXT, refused TEXT, stays TEXT, followed INT, {C, |b#, t#, o#, r#});
+
+-- name: MERGE_FIND_CHANGED
+INSERT INTO temp._merge_d{n}(op, rid, {C, |b#}, {C, |t#})
+SELECT CASE WHEN {K OR |@b IS NULL} THEN 'I' ELSE 'U' END, {trid}, {C, |@b}, {C, |@t}
+  FROM {H} AS t LEFT JOIN {B} AS b ON {K AND |@b = @t}
+ WHERE {K OR |@b IS NULL} OR {C OR |@b COLLATE BINARY IS NOT @t}{Y| OR typeof(@b) <> typeof(@t)};
+
+-- name: MERGE_COUNT_GONE
+SELECT (SELECT count(*) FROM {B}) - (SELECT count(*) FROM {H}) + (SELECT count(*) FROM temp._merge_d{n} WHERE op = 'I');
+
+-- name: MERGE_FIND_GONE
+INSERT INTO temp._merge_d{n}(op, {C, |b#}) SELECT 'D', {C, |@b} FROM {B} AS b WHERE NOT EXISTS (SELECT 1 FROM {H} AS t WHERE {K AND |@b = @t});
+
+-- Of rows without a key each value counts. Later copies are the new ones.
+-- name: MERGE_FIND_MORE
+INSERT INTO temp._merge_d{n}(op, rid, {C, |t#})
+SELECT 'I', rid, {C, |t#}
+  FROM (SELECT {trid} AS rid, {V|@t} AS v, row_number() OVER (PARTITION BY {V|@t} ORDER BY {trid}) AS i, {C, |@t AS t#} FROM {H} AS t) AS x
+  LEFT JOIN (SELECT {V|@b} AS v, count(*) AS had FROM {B} AS b GROUP BY 1) AS y ON y.v = x.v
+ WHERE x.i > coalesce(y.had, 0) ORDER BY rid;
+
+-- name: MERGE_FIND_FEWER
+INSERT INTO temp._merge_d{n}(op, had, {C, |b#})
+SELECT 'D', x.had, {C, |b#}
+  FROM (SELECT {V|@b} AS v, row_number() OVER (PARTITION BY {V|@b} ORDER BY {brid}) AS i, count(*) OVER (PARTITION BY {V|@b}) AS had, {C, |@b AS b#} FROM {B} AS b) AS x
+  LEFT JOIN (SELECT {V|@t} AS v, count(*) AS has FROM {H} AS t GROUP BY 1) AS y ON y.v = x.v
+ WHERE x.i > coalesce(y.has, 0);
+
+-- name: MERGE_HAS_CHANGES
+SELECT EXISTS (SELECT 1 FROM temp._merge_d{n});
+
+-- ---- numbers -------------------------------------------------------------------------------------
+
+-- name: MERGE_INDEX_NUMBERS
+CREATE INDEX temp._merge_d{n}_by_number ON _merge_d{n}(t{k}, op);
+
+-- name: MERGE_INDEX_BECOMES
+CREATE INDEX temp._merge_d{n}_by_becomes ON _merge_d{n}(becomes);
+
+-- name: MERGE_BASE_LACKS
+NOT EXISTS (SELECT 1 FROM base._merge_numbers AS b WHERE b.table_name = x.table_name AND b.theirs = x.theirs AND b.ours = x.ours);
+
+-- name: MERGE_OURS_LACKS
+NOT EXISTS (SELECT 1 FROM main._merge_numbers AS o WHERE o.table_name = x.table_name AND o.theirs = x.theirs AND o.ours = x.ours);
+
+-- name: MERGE_THEIRS_MOVED
+SELECT x.table_name, x.theirs, x.ours FROM theirs._merge_numbers AS x WHERE %s AND %s;
+
+-- name: MERGE_KNOWN
+INSERT INTO temp._merge_moves SELECT {n}, x.theirs, x.ours, 'known' FROM main._merge_numbers AS x WHERE x.table_name = {name} COLLATE NOCASE AND %s;
+
+-- A number of another branch may be meant: the row is more like that of OURS which has its number.
+-- name: MERGE_KNOWN_OTHERS_IN_BASE
+DELETE FROM temp._merge_moves WHERE tab = {n} AND why = 'known' AND EXISTS (SELECT 1 FROM {B} AS b WHERE {base_key} = _merge_moves.theirs
+   AND (SELECT 0{N| + (o.@o COLLATE BINARY IS @b)} FROM {T} AS o WHERE o.{key} = _merge_moves.theirs)
+     > coalesce((SELECT 0{N| + (o.@o COLLATE BINARY IS @b)} FROM {T} AS o WHERE o.{key} = _merge_moves.ours), (0{N| + 1}) / 4));
+
+-- name: MERGE_KNOWN_OTHERS_IN_THEIRS
+DELETE FROM temp._merge_moves WHERE tab = {n} AND why = 'known' AND NOT EXISTS (SELECT 1 FROM {B} AS b WHERE {base_key} = _merge_moves.theirs)
+   AND EXISTS (SELECT 1 FROM {H} AS t WHERE {theirs_key} = _merge_moves.theirs
+   AND coalesce((SELECT 0{N| + (o.@o COLLATE BINARY IS @t)} FROM {T} AS o WHERE o.{key} = _merge_moves.theirs), (0{N| + 1}) / 4)
+     >= coalesce((SELECT 0{N| + (o.@o COLLATE BINARY IS @t)} FROM {T} AS o WHERE o.{key} = _merge_moves.ours), (0{N| + 1}) / 4));
+
+-- Of numbers that moved in a merge before, which BASE does not know yet.
+-- name: MERGE_KNOWN_JOINED
+UPDATE temp._merge_d{n} SET how = 'joined', becomes = (SELECT ours FROM temp._merge_moves WHERE tab = {n} AND theirs = t{k})
+ WHERE op = 'I' AND t{k} IN (SELECT theirs FROM temp._merge_moves WHERE tab = {n} AND why = 'known');
+
+-- name: MERGE_JOIN_UNIQUE
+UPDATE temp._merge_d{n} AS d
+   SET how = 'joined', becomes = (SELECT o.{key} FROM {T} AS o WHERE {U AND |o.@o COLLATE @c = @m} LIMIT 1)
+ WHERE op = 'I' AND how IS NULL AND {ready} AND EXISTS (
+       SELECT 1 FROM {T} AS o WHERE {U AND |o.@o COLLATE @c = @m} AND NOT EXISTS (SELECT 1 FROM {B} AS b WHERE {base_key} = o.{key})
+          AND NOT EXISTS (SELECT 1 FROM temp._merge_d{n} AS x WHERE x.becomes = o.{key} AND x.how <> 'new'));
+
+-- name: MERGE_JOIN_EQUAL
+UPDATE temp._merge_d{n} AS d SET how = 'same', becomes = t{k}
+ WHERE op = 'I' AND how IS NULL AND {ready} AND EXISTS (
+       SELECT 1 FROM {T} AS o WHERE o.{key} = d.t{k} AND NOT EXISTS (SELECT 1 FROM {B} AS b WHERE {base_key} = o.{key})
+          AND NOT EXISTS (SELECT 1 FROM temp._merge_d{n} AS x WHERE x.becomes = o.{key} AND x.how <> 'new') {N| AND ~o.@o COLLATE BINARY~@m~});
+
+-- name: MERGE_DECIDE_NEW
+UPDATE temp._merge_d{n} AS d SET how = 'new' WHERE op = 'I' AND how IS NULL AND {ready};
+
+-- name: MERGE_DECIDE_REST
+UPDATE temp._merge_d{n} SET how = 'new' WHERE op = 'I' AND how IS NULL;
+
+-- name: MERGE_COUNT_UNDECIDED
+SELECT count(*) FROM temp._merge_d{n} WHERE op = 'I' AND how IS NULL;
+
+-- The first number that is taken: later rows move, too, so that their order stays.
+-- name: MERGE_FIRST_TAKEN
+SELECT min(t{k}) FROM temp._merge_d{n} AS d WHERE op = 'I' AND how = 'new' AND EXISTS (SELECT 1 FROM {T} AS o WHERE o.{key} = d.t{k});
+
+-- name: MERGE_GREATEST
+SELECT max(coalesce((SELECT max({key}) FROM {T}), 0), coalesce((SELECT max({base_key}) FROM {B} AS b), 0), coalesce((SELECT max({theirs_key}) FROM {H} AS t), 0), 0);
+
+-- name: MERGE_HAS_SEQUENCE
+SELECT count(*) FROM %s.sqlite_master WHERE name = 'sqlite_sequence';
+
+-- name: MERGE_SEQUENCE
+SELECT coalesce(max(seq), 0) FROM %s.sqlite_sequence WHERE name = ?1 COLLATE NOCASE;
+
+-- name: MERGE_MOVE
+INSERT OR REPLACE INTO temp._merge_moves SELECT {n}, t{k}, ?2 + row_number() OVER (ORDER BY t{k}), 'moved' FROM temp._merge_d{n} WHERE op = 'I' AND how = 'new' AND t{k} >= ?1;
+
+-- name: MERGE_MOVE_JOINED
+INSERT OR IGNORE INTO temp._merge_moves SELECT {n}, t{k}, becomes, 'joined' FROM temp._merge_d{n} WHERE op = 'I' AND how IN ('joined', 'same') AND becomes <> t{k};
+
+-- name: MERGE_SET_MOVED
+UPDATE temp._merge_d{n} SET becomes = coalesce((SELECT ours FROM temp._merge_moves WHERE tab = {n} AND theirs = t{k}), t{k}) WHERE op = 'I' AND how = 'new';
+
+-- References that stood in BASE already are not to a new row, unless the number was known as moved.
+-- name: MERGE_FOLLOW
+UPDATE temp._merge_d{n} SET t# = (SELECT ours FROM temp._merge_moves WHERE tab = ?1 AND theirs = t#)
+ WHERE op <> 'D' AND t# IN (SELECT theirs FROM temp._merge_moves WHERE tab = ?1)
+   AND (op = 'I' OR t# IS NOT b# OR (SELECT why FROM temp._merge_moves WHERE tab = ?1 AND theirs = t#) = 'known');
+
+-- name: MERGE_FOLLOW_BASE
+UPDATE temp._merge_d{n} SET b# = (SELECT ours FROM temp._merge_moves WHERE tab = ?1 AND theirs = b#)
+ WHERE b# IN (SELECT theirs FROM temp._merge_moves WHERE tab = ?1 AND why = 'known');
+
+-- The last rows of BASE, from the greatest number down, and how many values a file has kept.
+-- name: MERGE_LAST_ROWS_THEIRS
+SELECT {base_key}, {theirs_key} IS NULL, 0{N| + (@b COLLATE BINARY IS @t)} FROM {B} AS b LEFT JOIN {H} AS t ON {theirs_key} = {base_key} ORDER BY 1 DESC;
+
+-- name: MERGE_LAST_ROWS_OURS
+SELECT {base_key}, o.{key} IS NULL, 0{N| + (@b COLLATE BINARY IS o.@o)} FROM {B} AS b LEFT JOIN {T} AS o ON o.{key} = {base_key} ORDER BY 1 DESC;
+
+-- name: MERGE_OURS_CHANGED
+SELECT EXISTS (SELECT 1 FROM {B} AS b JOIN {T} AS o ON o.{key} = {base_key} WHERE {base_key} = ?1 AND NOT (1{N| AND ~o.@o COLLATE BINARY~@b~}));
+
+-- name: MERGE_THEIRS_CHANGED
+SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE op = 'U' AND t{k} = ?1);
+
+-- name: MERGE_THEIRS_REFERS
+SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE op IN ('I', 'U') AND t# = ?1 AND (op = 'I' OR t# IS NOT b#));
+
+-- name: MERGE_OURS_REFERS
+SELECT (SELECT count(*) FROM {T} AS o WHERE o.@o = ?1) > (SELECT count(*) FROM {B} AS b WHERE @b = ?1);
+
+-- THEIRS has used the number again: its row is a new one, and the old one is gone.
+-- name: MERGE_AGAIN_GONE
+INSERT INTO temp._merge_d{n}(op, how, {C, |b#}) SELECT 'D', 'again', {C, |b#} FROM temp._merge_d{n} WHERE op = 'U' AND t{k} = ?1;
+
+-- name: MERGE_AGAIN_NEW
+UPDATE temp._merge_d{n} SET op = 'I', how = 'new' WHERE op = 'U' AND t{k} = ?1;
+
+-- OURS has used the number again, and THEIRS refers to the row that it had.
+-- name: MERGE_AGAIN_OLD
+INSERT INTO temp._merge_d{n}(op, how, rid, {C, |t#}) SELECT 'I', 'new', {trid}, {C, |@t} FROM {H} AS t
+ WHERE {theirs_key} = ?1 AND NOT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE t{k} = ?1);
+
+-- ---- questions -----------------------------------------------------------------------------------
+
+-- Does a column hold numbers that moved, and nothing but numbers of their table?
+-- name: MERGE_HOLDS_MOVED
+SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE op IN ('I', 'U') AND (op = 'I' OR t# IS NOT b#) AND t# IN (SELECT theirs FROM temp._merge_moves WHERE tab = ?1));
+
+-- name: MERGE_HOLDS_OTHERS
+SELECT t# FROM temp._merge_d{n} WHERE op IN ('I', 'U') AND t# IS NOT NULL AND t# NOT IN (0, -1);
+
+-- name: MERGE_HAS_NUMBER
+SELECT EXISTS (SELECT 1 FROM {H} AS t WHERE {theirs_key} = ?1);
+
+-- ---- joining and writing -------------------------------------------------------------------------
+
+-- name: MERGE_SET_VALUES
+UPDATE temp._merge_d{n} SET v = {V|CASE op WHEN 'D' THEN b# ELSE t# END};
+
+-- name: MERGE_LINK
+UPDATE temp._merge_d{n} AS d SET was = 1, orid = {orid}, {C, |o# = o.@o} FROM {T} AS o WHERE {K AND |o.@o = CASE d.op WHEN 'D' THEN d.b# ELSE d.t# END};
+
+-- Copies that THEIRS took away go, less those that OURS has taken away itself.
+-- name: MERGE_LINK_COPIES
+UPDATE temp._merge_d{n} AS d SET was = 1, orid = x.rid, {C, |o# = d.b#}
+  FROM (SELECT g.n AS gone, o.rid AS rid
+          FROM (SELECT n, v, had, row_number() OVER (PARTITION BY v ORDER BY n) AS i, count(*) OVER (PARTITION BY v) AS fewer FROM temp._merge_d{n} WHERE op = 'D') AS g
+          JOIN (SELECT v, rid, row_number() OVER (PARTITION BY v ORDER BY rid DESC) AS i, count(*) OVER (PARTITION BY v) AS has
+                  FROM (SELECT {V|o.@o} AS v, {orid} AS rid FROM {T} AS o) WHERE v IN (SELECT v FROM temp._merge_d{n} WHERE op = 'D')) AS o
+            ON o.v = g.v AND o.i = g.i
+         WHERE g.i <= g.fewer - max(0, g.had - o.has)) AS x
+ WHERE d.n = x.gone;
+
+-- name: MERGE_KEEP_ROWIDS
+UPDATE temp._merge_d{n} AS d SET prid = rid WHERE NOT was AND op <> 'D' AND NOT EXISTS (SELECT 1 FROM {T} AS o WHERE {orid} = d.rid);
+
+-- name: MERGE_MOVE_ROWIDS
+UPDATE temp._merge_d{n} AS d SET prid = x.rid
+  FROM (SELECT n, max(coalesce((SELECT max({orid}) FROM {T} AS o), 0), coalesce((SELECT max(rid) FROM temp._merge_d{n}), 0)) + row_number() OVER (ORDER BY n) AS rid
+          FROM temp._merge_d{n} WHERE NOT was AND op <> 'D' AND prid IS NULL) AS x
+ WHERE d.n = x.n;
+
+-- name: MERGE_RESOLVE
+UPDATE temp._merge_d{n} SET {C, |r# = CASE WHEN refused IS NOT NULL THEN o# WHEN NOT was THEN t# WHEN op IN ('D', 'R') THEN o# WHEN op = 'U' AND ~t#~b#~ THEN o# WHEN op = 'U' AND ~o#~b#~ THEN t# WHEN @s THEN o# + (t# - CASE op WHEN 'U' THEN b# ELSE 0 END) WHEN ~o#~t#~ THEN o# ELSE {winner} END};
+
+-- name: MERGE_DECIDE
+UPDATE temp._merge_d{n} SET act = CASE WHEN refused IS NOT NULL THEN 'keep'
+  WHEN op = 'D' THEN CASE WHEN was AND stays IS NULL AND {C AND |~o#~b#~} THEN 'take' ELSE 'keep' END
+  WHEN NOT was THEN 'put' WHEN {C AND |~o#~r#~} THEN 'keep' ELSE 'put' END;
+
+-- name: MERGE_TAKE
+DELETE FROM {T} WHERE {rowid} IN (SELECT orid FROM temp._merge_d{n} WHERE was AND act IN ('put', 'take'));
+
+-- name: MERGE_TAKE_BY_KEY
+DELETE FROM {T} WHERE ({K, |@o}) IN (SELECT {K, |o#} FROM temp._merge_d{n} WHERE was AND act IN ('put', 'take'));
+
+-- name: MERGE_PUT
+INSERT OR ABORT INTO {T}({put_rowid}{C, |@o}) SELECT {put_value}{C, |r#} FROM temp._merge_d{n} WHERE act = 'put' ORDER BY was DESC, op = 'R' DESC, n;
+
+-- name: MERGE_PUT_ONE
+INSERT OR ABORT INTO {T}({put_rowid}{C, |@o}) SELECT {put_value}{C, |r#} FROM temp._merge_d{n} WHERE n = ?1;
+
+-- name: MERGE_PUT_ORDER
+SELECT n FROM temp._merge_d{n} WHERE act = 'put' ORDER BY was DESC, op = 'R' DESC, n;
+
+-- name: MERGE_REFUSE
+UPDATE temp._merge_d{n} SET refused = ?2 WHERE n = ?1;
+
+-- ---- foreign keys --------------------------------------------------------------------------------
+
+-- Rows that were written and have no parent, though there was one in some file.
+-- name: MERGE_ORPHANS
+SELECT d.n FROM temp._merge_d{n} AS d WHERE d.act = 'put' AND {F AND |d.r# IS NOT NULL} AND (NOT d.was OR {F OR |d.r# IS NOT d.o#})
+   AND NOT EXISTS (SELECT 1 FROM {PT} AS p WHERE {F AND |p.@p = d.r#})
+   AND (EXISTS (SELECT 1 FROM temp._merge_d{Pn} AS p WHERE {F AND |d.r# IN (p.t$, p.b$, p.o$)}) OR EXISTS (SELECT 1 FROM {PH} AS t WHERE {F AND |@q = d.r#}));
+
+-- name: MERGE_ORPHAN_OF_GONE
+SELECT p.n FROM temp._merge_d{Pn} AS p, temp._merge_d{n} AS d WHERE d.n = ?1 AND p.op = 'D' AND p.act = 'take' AND {F AND |p.o$ = d.r#};
+
+-- name: MERGE_ORPHAN_OF_REFUSED
+SELECT p.n FROM temp._merge_d{Pn} AS p, temp._merge_d{n} AS d WHERE d.n = ?1 AND p.op IN ('I', 'U') AND p.act = 'keep' AND p.refused IS NOT NULL AND {F AND |p.t$ = d.r#};
+
+-- name: MERGE_RESTORE
+INSERT INTO temp._merge_d{Pn}(op, rid, {PC, |t#}) SELECT 'R', {Ptrid}, {PC, |@t} FROM {PH} AS t, temp._merge_d{n} AS d
+ WHERE d.n = ?1 AND {F AND |@q = d.t#} AND NOT EXISTS (SELECT 1 FROM temp._merge_d{Pn} AS p WHERE p.op IN ('I', 'U', 'R') AND {F AND |p.t$ = d.t#});
+
+-- name: MERGE_RESTORED
+SELECT p.n FROM temp._merge_d{Pn} AS p, temp._merge_d{n} AS d WHERE d.n = ?1 AND p.op IN ('I', 'U', 'R') AND p.refused IS NULL AND {F AND |p.t$ = d.t#};
+
+-- Rows that lost their parent: which deletion or change was it?
+-- name: MERGE_PARENTS_MISSED
+SELECT DISTINCT p.n, p.act FROM temp._merge_d{Pn} AS p JOIN {T} AS c ON {F AND |c.@o = p.o$}
+ WHERE p.was AND (p.act = 'take' OR (p.act = 'put' AND ({F OR |p.r$ IS NOT p.o$}))) AND NOT EXISTS (SELECT 1 FROM {PT} AS q WHERE {F AND |q.@p = c.@o});
+
+-- name: MERGE_STAY
+UPDATE temp._merge_d{n} SET stays = ?2 WHERE n = ?1;
+
+-- name: MERGE_NUMBER_OF_NEW
+SELECT becomes FROM temp._merge_d{n} WHERE n = ?1 AND op = 'I' AND NOT was;
+
+-- The row that has the UNIQUE values of one that was refused.
+-- name: MERGE_STANDIN
+SELECT o.{key} FROM {T} AS o, temp._merge_d{n} AS d WHERE d.n = ?1 AND {U AND |o.@o COLLATE @c = d.r#};
+
+-- name: MERGE_FOLLOW_STANDIN
+UPDATE temp._merge_d{n} SET t# = ?2, followed = ?2 WHERE op IN ('I', 'U') AND t# = ?1 AND (op = 'I' OR t# IS NOT b#);
+
+-- name: MERGE_COUNT_BROKEN
+SELECT count(*) FROM pragma_foreign_key_check;
+
+-- name: MERGE_COUNT_BROKEN_IN_THEIRS
+SELECT count(*) FROM theirs.sqlite_master AS s, pragma_foreign_key_check(s.name, 'theirs') WHERE s.type = 'table' AND s.name NOT LIKE 'sqlite\_%' ESCAPE '\';
+
+-- ---- lists ---------------------------------------------------------------------------------------
+
+-- name: MERGE_LIST_COLUMN
+INSERT INTO temp._merge_conflict(kind, tab, shown, row_key, col, base, ours, theirs, taken)
+SELECT 'column', {name}, merge_shown({I, |o#}), merge_list({I, |o#}), @n, b#, o#, t#, CASE WHEN ~r#~t#~ THEN 'theirs' ELSE 'ours' END
+  FROM temp._merge_d{n} WHERE refused IS NULL AND was AND ((op = 'U' AND NOT ~t#~b#~ AND NOT ~o#~b#~) OR op = 'I') AND NOT ~o#~t#~ AND NOT (@s) ORDER BY n;
+
+-- name: MERGE_LIST_ROWS
+INSERT INTO temp._merge_conflict(kind, tab, shown, row_key, base, ours, theirs, taken, note)
+SELECT kind, {name}, shown, row_key, base, ours, theirs, taken, note FROM (
+ SELECT n, merge_shown({I, |coalesce(o#, t#, b#)}) AS shown, merge_list({I, |coalesce(o#, t#, b#)}) AS row_key,
+  CASE WHEN op IN ('U', 'D') THEN {J|b#} END AS base, CASE WHEN was THEN {J|o#} END AS ours, CASE WHEN op <> 'D' THEN {J|t#} END AS theirs,
+  CASE WHEN refused IS NOT NULL THEN CASE WHEN refused LIKE 'parent:%' THEN 'foreign key' ELSE 'constraint' END
+       WHEN op = 'D' AND how = 'again' THEN NULL
+       WHEN op = 'U' AND NOT was THEN 'delete' WHEN op = 'D' AND was AND stays IS NOT NULL THEN 'foreign key'
+       WHEN op = 'D' AND was AND act = 'keep' THEN 'delete' WHEN op = 'R' AND act = 'put' THEN 'foreign key'
+       WHEN op = 'I' AND how = 'joined' AND NOT was THEN 'delete' WHEN followed IS NOT NULL THEN 'foreign key' END AS kind,
+  CASE WHEN refused IS NOT NULL THEN CASE WHEN was THEN 'ours' ELSE 'none' END WHEN op = 'D' THEN 'ours' ELSE 'theirs' END AS taken,
+  CASE WHEN refused LIKE 'parent:%' THEN substr(refused, 8) WHEN refused IS NOT NULL THEN refused
+       WHEN op = 'U' AND NOT was THEN 'deleted in ours, changed in theirs: it came back'
+       WHEN op = 'D' AND stays IS NOT NULL THEN stays WHEN op = 'D' THEN 'deleted in theirs, changed in ours: it stays'
+       WHEN op = 'R' THEN 'deleted in ours, but a row of theirs refers to it: it came back'
+       WHEN followed IS NULL THEN 'merged before and deleted in ours since: it came back'
+       ELSE 'refers to ' || followed || ' now, which has the UNIQUE values of a row that was refused' END AS note
+  FROM temp._merge_d{n}) WHERE kind IS NOT NULL ORDER BY n;
+
+-- name: MERGE_COUNT_ROWS
+SELECT coalesce(sum(op = 'I' AND act = 'put' AND NOT was), 0), coalesce(sum(op = 'I' AND was AND refused IS NULL), 0),
+       coalesce(sum(op = 'U' AND act = 'put'), 0), coalesce(sum(act = 'take'), 0),
+       coalesce(sum(refused IS NULL AND ((op = 'D' AND NOT was AND how IS NOT 'again') OR (op = 'U' AND was AND {C AND |(~t#~b#~ OR ~o#~t#~)}) OR (op = 'I' AND was AND {C AND |~o#~t#~}))), 0),
+       coalesce(sum(op IN ('I', 'U') OR op = 'D'), 0)
+  FROM temp._merge_d{n};
+
+-- name: MERGE_COUNT_NEW
+SELECT count(*) FROM temp._merge_d{n} WHERE op = 'I' AND how = 'new';
+
+-- name: MERGE_COUNT_CHANGED_NUMBERS
+SELECT count(*) FROM temp._merge_moves WHERE tab = {n} AND theirs <> ours AND why <> 'known';
+
+-- name: MERGE_COUNT_MOVED
+SELECT count(*) FROM temp._merge_moves WHERE tab = {n} AND why = 'moved';
+
+-- name: MERGE_SHOW_MOVED
+SELECT theirs, ours FROM temp._merge_moves WHERE tab = {n} AND why = 'moved' ORDER BY theirs;
+
+-- Numbers that both sides changed, which might add up: INTEGER, no flag, no time.
+-- name: MERGE_GUESS_ADD
+SELECT count(*) FROM temp._merge_d{n} WHERE op = 'U' AND was AND refused IS NULL AND NOT ~t#~b#~ AND NOT ~o#~b#~
+ HAVING min(typeof(b#) = 'integer' AND typeof(o#) = 'integer' AND typeof(t#) = 'integer') AND max(max(abs(b#), abs(o#), abs(t#))) BETWEEN 2 AND 99999999;
+
+-- name: MERGE_ADDED_UP
+SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE was AND refused IS NULL AND op = 'U' AND NOT ~t#~b#~ AND NOT ~o#~b#~ AND @s);
+
+-- name: MERGE_NUMBERS_MAKE
+CREATE TABLE IF NOT EXISTS main._merge_numbers(table_name TEXT NOT NULL, theirs INTEGER NOT NULL, ours INTEGER NOT NULL, PRIMARY KEY (table_name, theirs)) WITHOUT ROWID;
+
+-- name: MERGE_NUMBERS_ADD
+INSERT OR REPLACE INTO main._merge_numbers SELECT {name}, theirs, ours FROM temp._merge_moves WHERE tab = {n} AND why IN ('moved', 'joined') AND theirs <> ours;
+
+-- name: MERGE_CONFLICTS_MAKE
+CREATE TABLE main._merge_conflicts(id INTEGER PRIMARY KEY, kind TEXT, table_name TEXT, row_key TEXT, column_name TEXT, base, ours, theirs, taken TEXT, note TEXT);
+
+-- name: MERGE_CONFLICTS_FILL
+INSERT INTO main._merge_conflicts SELECT id, kind, tab, row_key, col, base, ours, theirs, taken, note FROM temp._merge_conflict ORDER BY id;
+
+-- name: MERGE_CONFLICTS
+SELECT kind, tab, shown, row_key, col, base, ours, theirs, taken, note FROM temp._merge_conflict ORDER BY id;
+
+-- name: MERGE_NOTES
+SELECT text FROM temp._merge_note WHERE is_question = CAST(?1 AS INT) ORDER BY id;
+
+-- ---- declarations --------------------------------------------------------------------------------
+
+-- name: MERGE_NAMES_OF
+SELECT name FROM pragma_table_xinfo(?1) WHERE hidden <> 1 ORDER BY cid;
+
+-- name: MERGE_TEXT_OF
+SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?1 COLLATE NOCASE;
+
+-- name: MERGE_COUNT_OBJECTS
+SELECT count(*) FROM temp._merge_object;
+
+-- Tables in the order in which THEIRS made them.
+-- name: MERGE_OBJECTS
+SELECT type, name, base, ours, theirs, is_virtual, is_shadow FROM temp._merge_object AS x
+ ORDER BY (SELECT s.rowid FROM theirs.sqlite_master AS s WHERE s.type = x.type AND s.name = x.name COLLATE NOCASE), x.rowid;
+
+-- name: MERGE_DECLARED
+SELECT sql FROM main.sqlite_master WHERE type = ?1 AND name = ?2 COLLATE NOCASE;
+
+-- name: MERGE_COLUMN_LIST
+SELECT group_concat('"' || replace(name, '"', '""') || '"', ', ') FROM (SELECT name FROM pragma_table_xinfo(?1, ?2) WHERE hidden = 0 ORDER BY cid);
+
+-- name: MERGE_SAME_ROWS
+SELECT (SELECT count(*) FROM %s."%w") = (SELECT count(*) FROM base."%w")
+   AND NOT EXISTS (SELECT merge_bytes(%s) FROM %s."%w" EXCEPT SELECT merge_bytes(%s) FROM base."%w")
+   AND NOT EXISTS (SELECT merge_bytes(%s) FROM base."%w" EXCEPT SELECT merge_bytes(%s) FROM %s."%w");
+
+-- As many of each value.
+-- name: MERGE_SAME_COLUMN
+SELECT NOT EXISTS (SELECT v FROM (SELECT merge_bytes("%w") AS v, 1 AS n FROM %s."%w" UNION ALL SELECT merge_bytes("%w"), -1 FROM base."%w") GROUP BY v HAVING sum(n) <> 0);
+
+-- name: MERGE_ADD_NAME
+INSERT OR REPLACE INTO temp._merge_names(tab, col, base, theirs) VALUES (?1, ?2, ?3, ?4);
+
+-- name: MERGE_HAS_COLUMN
+SELECT 1 FROM pragma_table_xinfo(?1, ?2) WHERE name = ?3 COLLATE NOCASE;
+
+-- name: MERGE_NAMES_IN_MAIN
+SELECT name FROM pragma_table_xinfo(?1, 'main') WHERE hidden = 0 ORDER BY cid;
+
+-- name: MERGE_RENAME_OLD
+ALTER TABLE main."%w" RENAME TO _merge_old;
+
+-- name: MERGE_COMMON_COLUMNS
+SELECT group_concat('"' || replace(name, '"', '""') || '"', ', ') FROM (
+ SELECT n.name FROM pragma_table_xinfo(?1, 'main') AS n JOIN pragma_table_xinfo('_merge_old', 'main') AS o ON o.name = n.name COLLATE NOCASE
+  WHERE n.hidden = 0 AND o.hidden <> 1 ORDER BY n.cid);
+
+-- name: MERGE_COPY_OLD
+INSERT INTO main."%w"(%s) SELECT %s FROM main._merge_old;
+
+-- name: MERGE_KEEP_SEQUENCE
+UPDATE main.sqlite_sequence SET seq = max(seq, coalesce((SELECT seq FROM main.sqlite_sequence WHERE name = '_merge_old'), 0)) WHERE name = ?1 COLLATE NOCASE;
+
+-- name: MERGE_DROP_OLD
+DROP TABLE main._merge_old;
+
+-- A table that has come back has no rows of BASE in OURS.
+-- name: MERGE_IS_NEW
+UPDATE temp._merge_object SET base = NULL WHERE type = 'table' AND name = ?1;
+
+-- ---- virtual tables ------------------------------------------------------------------------------
+
+-- name: MERGE_SHADOWS
+SELECT name FROM temp._merge_object WHERE type = 'table' AND is_shadow AND base IS NOT NULL AND ours IS NOT NULL AND theirs IS NOT NULL
+   AND lower(substr(name, 1, length(?1) + 1)) = lower(?1) || '_';
+
+-- name: MERGE_VIRTUAL
+SELECT s.name, s.sql FROM main.sqlite_master AS s JOIN temp._merge_object AS x ON x.type = 'table' AND x.name = s.name
+ WHERE x.is_virtual AND x.ours IS NOT NULL AND x.theirs IS NOT NULL;
+
+-- ---- what is told --------------------------------------------------------------------------------
+
+-- name: MERGE_ADD_NOTE
+INSERT OR IGNORE INTO temp._merge_note(text, is_question) VALUES (?1, CAST(?2 AS INT));
+
+-- name: MERGE_ADD_CONFLICT
+INSERT INTO temp._merge_conflict(kind, tab, col, taken, note) VALUES (?1, ?2, ?3, ?4, ?5);
+
+-- name: MERGE_COUNT_CONFLICT
+SELECT count(*) FROM temp._merge_conflict;
+
+-- Rows that are new or changed in one way on both sides: is BASE older than the fork?
+-- name: MERGE_COUNT_ALIKE
+SELECT coalesce(sum(op IN ('I', 'U') AND was AND {C AND |({is_added} OR (op = 'U' AND ~t#~b#~) OR ~o#~t#~)}
+                AND (op = 'I' OR {C OR |(NOT {is_added} AND ~o#~t#~ AND NOT ~t#~b#~)})), 0), coalesce(sum(op IN ('I', 'U')), 0) FROM temp._merge_d{n};
+
+-- name: MERGE_COUNT_ALIKE_COPIES
+SELECT coalesce(sum((SELECT count(*) FROM {T} AS o WHERE {V|o.@o} = d.v) > 1 + (SELECT count(*) FROM {B} AS b WHERE {V|@b} = d.v)), 0), count(*) FROM temp._merge_d{n} AS d WHERE op = 'I';
+
+-- name: MERGE_TOUCHED
+SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE act IN ('put', 'take'));
+
+-- ---- text for git diff ---------------------------------------------------------------------------
+
+-- name: MERGE_TEXT_SCHEMA
+SELECT sql || ';' FROM theirs.sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY tbl_name, type <> 'table', name;
+
+-- name: MERGE_TEXT_TABLES
+SELECT name FROM theirs.sqlite_master WHERE type = 'table' AND rootpage > 0 AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY name;
+
+-- name: MERGE_TEXT_COLUMNS
+SELECT name FROM pragma_table_xinfo(?1, 'theirs') WHERE hidden = 0 ORDER BY cid;
+
+-- name: MERGE_TEXT_ORDER
+SELECT coalesce(group_concat('"' || replace(name, '"', '""') || '"', ', '), '1') FROM (SELECT name FROM pragma_table_xinfo(?1, 'theirs') WHERE pk > 0 ORDER BY pk);
