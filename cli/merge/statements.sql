@@ -300,7 +300,7 @@ UPDATE temp._merge_d{n} AS d SET prid = x.rid
  WHERE d.n = x.n;
 
 -- name: MERGE_RESOLVE
-UPDATE temp._merge_d{n} SET {C, |r# = CASE WHEN refused IS NOT NULL THEN o# WHEN NOT was THEN t# WHEN op IN ('D', 'R') THEN o# WHEN op = 'U' AND ~t#~b#~ THEN o# WHEN op = 'U' AND ~o#~b#~ THEN t# WHEN @s THEN o# + (t# - CASE op WHEN 'U' THEN b# ELSE 0 END) WHEN ~o#~t#~ THEN o# ELSE {winner} END};
+UPDATE temp._merge_d{n} SET {C, |r# = CASE WHEN refused IS NOT NULL THEN o# WHEN NOT was THEN t# WHEN op IN ('D', 'R') THEN o# WHEN op = 'U' AND ~t#~b#~ THEN o# WHEN op = 'U' AND ~o#~b#~ THEN t# WHEN @s THEN o# + (t# - CASE op WHEN 'U' THEN b# ELSE 0 END) WHEN ~o#~t#~ THEN o# ELSE @w END};
 
 -- name: MERGE_DECIDE
 UPDATE temp._merge_d{n} SET act = CASE WHEN refused IS NOT NULL THEN 'keep'
@@ -525,8 +525,8 @@ SELECT count(*) FROM temp._merge_conflict;
 
 -- Rows that are new or changed in one way on both sides: is BASE older than the fork?
 -- name: MERGE_COUNT_ALIKE
-SELECT coalesce(sum(op IN ('I', 'U') AND was AND {C AND |({is_added} OR (op = 'U' AND ~t#~b#~) OR ~o#~t#~)}
-                AND (op = 'I' OR {C OR |(NOT {is_added} AND ~o#~t#~ AND NOT ~t#~b#~)})), 0), coalesce(sum(op IN ('I', 'U')), 0) FROM temp._merge_d{n};
+SELECT coalesce(sum(op IN ('I', 'U') AND was AND {C AND |(@a OR (op = 'U' AND ~t#~b#~) OR ~o#~t#~)}
+                AND (op = 'I' OR {C OR |(NOT @a AND ~o#~t#~ AND NOT ~t#~b#~)})), 0), coalesce(sum(op IN ('I', 'U')), 0) FROM temp._merge_d{n};
 
 -- name: MERGE_COUNT_ALIKE_COPIES
 SELECT coalesce(sum((SELECT count(*) FROM {T} AS o WHERE {V|o.@o} = d.v) > 1 + (SELECT count(*) FROM {B} AS b WHERE {V|@b} = d.v)), 0), count(*) FROM temp._merge_d{n} AS d WHERE op = 'I';

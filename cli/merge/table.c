@@ -15,7 +15,8 @@
  *     {PT} {PH} {Pn} {PC...} of the parent in a foreign key: {T}, {H}, {n}, {C...}
  *
  * and, for a column: # its place, @o its name, @n the same as a text, @b and @t SQL for it over b and
- * t, @c a collation, @m what THEIRS' reference becomes, @s whether changes of it add up, ~x~y~ whether
+ * t, @c a collation, @m what THEIRS' reference becomes, @a whether it is of --add, @s whether what was changed adds up, @w
+ * the value that stays in a conflict, ~x~y~ whether
  * x and y are equal in type and bytes; of the parent in a foreign key: @p its name, @q SQL over t, $
  * its place.
  */
@@ -107,6 +108,8 @@ static void write_at(place at, char what)
     if (what == 'q' && other) sqlite3_str_appendall(at.out, other->in_theirs);
     if (what == 'm') write_moved(at);
     if (what == 's') write_adds(at);
+    if (what == 'a') sqlite3_str_appendall(at.out, column->adds ? "1" : "0");
+    if (what == 'w') sqlite3_str_appendf(at.out, "%c%d", at.t->theirs_wins ? 't' : 'o', at.column);
 }
 
 static bool is_in_list(const merge_table *t, int i, char list)
@@ -215,10 +218,6 @@ static void write_name(place at, const char *name, size_t n)
     if (word && strcmp(word, "ready") == 0) write_ready(at);
     if (word && strcmp(word, "put_rowid") == 0 && has_hidden_rowid(t))
         sqlite3_str_appendf(at.out, "%s, ", t->rowid);
-    if (word && strcmp(word, "is_added") == 0)
-        sqlite3_str_appendall(at.out, t->column[at.column].adds ? "1" : "0");
-    if (word && strcmp(word, "winner") == 0)
-        sqlite3_str_appendf(at.out, "%c%d", t->theirs_wins ? 't' : 'o', at.column);
     if (word && n == 4 && strcmp(word + 1, "rid") == 0) write_rowid(at, t, *word);
     if (word && strcmp(word, "Ptrid") == 0) write_rowid(at, parent, 't');
     sqlite3_free(word);
