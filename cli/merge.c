@@ -144,16 +144,21 @@ static void read_files(merge *m)
     int n = given->driver ? given->n - 1 : given->n;
     m->mode = given->copies ? MERGE_COPIES : given->unrelated ? MERGE_UNRELATED : MERGE_THREE_WAY;
     if (n < 2 || n > 3)
-        cli_fail(m->c, "merge takes [OPTION...] BASE OURS THEIRS, not %d argument%s: see sqlite-counter merge --help",
+        cli_fail(m->c,
+                 "merge takes [OPTION...] BASE OURS THEIRS, not %d argument%s: see sqlite-counter "
+                 "merge --help",
                  given->n, given->n == 1 ? "" : "s");
     else if (n == 3 && m->mode != MERGE_THREE_WAY)
-        cli_fail(m->c, "merge: --%s takes OURS and THEIRS, without BASE", given->copies ? "copies" : "unrelated");
+        cli_fail(m->c, "merge: --%s takes OURS and THEIRS, without BASE",
+                 given->copies ? "copies" : "unrelated");
     else if (n == 2 && m->mode == MERGE_THREE_WAY)
-        cli_fail(m->c,
-                 "merge: without BASE deletions cannot be told from new rows: say --copies, if one key "
-                 "is one row in both files, or --unrelated, if each has given its own numbers to its "
-                 "rows");
-    if (given->copies && given->unrelated) cli_fail(m->c, "merge: --copies and --unrelated exclude each other");
+        cli_fail(
+            m->c,
+            "merge: without BASE deletions cannot be told from new rows: say --copies, if one key "
+            "is one row in both files, or --unrelated, if each has given its own numbers to its "
+            "rows");
+    if (given->copies && given->unrelated)
+        cli_fail(m->c, "merge: --copies and --unrelated exclude each other");
     if (given->driver && (given->output || given->dry_run))
         cli_fail(m->c, "merge: --driver is for git, without --output and --dry-run");
     if (m->c->failed) return;
@@ -165,7 +170,8 @@ static void read_files(merge *m)
     m->conflict_table = given->conflict_table || given->driver;
     read_options(m);
     if (given->copies && merge_asked(m, "add=", 0))
-        cli_fail(m->c, "merge: --add needs BASE: of two numbers alone nobody can tell what was added");
+        cli_fail(m->c,
+                 "merge: --add needs BASE: of two numbers alone nobody can tell what was added");
 }
 
 /* ---- the merge ----------------------------------------------------------------------------------- */
@@ -182,7 +188,9 @@ static void check_base(merge *m)
         for (int k = 0; k < t->n; k++)
             adds |= t->column[k].adds && merge_integer(m, t, k, CLI_SQL_MERGE_ADDED_UP);
         adds |= t->key == KEY_NONE && merge_integer(m, t, -1, CLI_SQL_MERGE_TOUCHED);
-        sqlite3_stmt *row = merge_prepare(m, t, -1, t->key == KEY_NONE ? CLI_SQL_MERGE_COUNT_ALIKE_COPIES : CLI_SQL_MERGE_COUNT_ALIKE);
+        sqlite3_stmt *row = merge_prepare(m, t, -1,
+                                          t->key == KEY_NONE ? CLI_SQL_MERGE_COUNT_ALIKE_COPIES
+                                                             : CLI_SQL_MERGE_COUNT_ALIKE);
         if (cli_step(&m->into, row)) {
             alike += sqlite3_column_int64(row, 0);
             all += sqlite3_column_int64(row, 1);
@@ -191,11 +199,14 @@ static void check_base(merge *m)
     }
     if (!adds || alike == 0) return;
     if (alike * 4 >= all)
-        cli_fail(m->c,
-                 "merge: %lld of %lld changes of %s are in %s, too: BASE is older than the fork, and "
-                 "what adds up would count twice: give a newer BASE, or --base-is-fork if it is chance",
-                 (long long)alike, (long long)all, m->theirs_path, m->ours_path);
-    merge_note(m, "%lld of %lld changes were made on both sides alike: if BASE is older than the fork, numbers were added up twice",
+        cli_fail(
+            m->c,
+            "merge: %lld of %lld changes of %s are in %s, too: BASE is older than the fork, and "
+            "what adds up would count twice: give a newer BASE, or --base-is-fork if it is chance",
+            (long long)alike, (long long)all, m->theirs_path, m->ours_path);
+    merge_note(m,
+               "%lld of %lld changes were made on both sides alike: if BASE is older than the "
+               "fork, numbers were added up twice",
                (long long)alike, (long long)all);
 }
 
@@ -205,9 +216,11 @@ static void check_result(merge *m)
     for (int i = 0; i < m->n && !m->c->failed; i++) {
         merge_table *t = &m->table[i];
         if (t->is_virtual || !merge_integer(m, t, -1, CLI_SQL_MERGE_TOUCHED)) continue;
-        sqlite3_stmt *row = cli_prepare(&m->into, merge_text(m, "PRAGMA main.integrity_check('%q')", t->name));
+        sqlite3_stmt *row =
+            cli_prepare(&m->into, merge_text(m, "PRAGMA main.integrity_check('%q')", t->name));
         if (cli_step(&m->into, row) && strcmp((const char *)sqlite3_column_text(row, 0), "ok") != 0)
-            cli_fail(m->c, "merge: %s: the result would be damaged: %s", t->name, sqlite3_column_text(row, 0));
+            cli_fail(m->c, "merge: %s: the result would be damaged: %s", t->name,
+                     sqlite3_column_text(row, 0));
         sqlite3_finalize(row);
     }
 }

@@ -125,7 +125,8 @@ static const command COMMANDS[] = {
      "rows whose number is taken get another one, and references follow. OURS is as it was, or\n"
      "complete. Prints a line for each table, then conflicts, then notes.\n"
      "\n"
-     "  --add song.plays        the number adds up what both sides added (repeatable, as all below)\n"
+     "  --add song.plays        the number adds up what both sides added (repeatable, as all "
+     "below)\n"
      "  --ref tagged.song=song  the column holds numbers of that table; --no-ref: it does not\n"
      "  --assigned song         the application gives the numbers: one number is one row\n"
      "  --theirs[=song]         where both changed a column, THEIRS stays\n"
@@ -133,7 +134,8 @@ static const command COMMANDS[] = {
      "  --base-is-fork          BASE is the fork: what both changed alike is chance\n"
      "  --output FILE           writes FILE instead of OURS\n"
      "  --dry-run, --json       changes nothing; an object for each line\n"
-     "  --options FILE          more options, one a line; else .sqlite-merge beside OURS, or in the\n"
+     "  --options FILE          more options, one a line; else .sqlite-merge beside OURS, or in "
+     "the\n"
      "                          top folder of a work tree of git\n"
      "  --copies OURS THEIRS    without BASE: one key is one row, nothing is deleted\n"
      "  --unrelated OURS THEIRS without BASE: each file has given its own numbers\n"
@@ -269,7 +271,8 @@ static void read_option(cli *c, const command *of, cli_arguments *given, char **
         {OPTION_LEAVE, "--leave", "the name of a table", NULL, NULL, "leave="},
         {OPTION_DRY_RUN, "--dry-run", NULL, NULL, &given->dry_run, NULL},
         {OPTION_JSON, "--json", NULL, NULL, &given->json, NULL},
-        {OPTION_MERGE, "--add", "a table and a column, such as --add song.plays", NULL, NULL, "add="},
+        {OPTION_MERGE, "--add", "a table and a column, such as --add song.plays", NULL, NULL,
+         "add="},
         {OPTION_MERGE, "--ref", "a column and a table, such as --ref tagged.song=song", NULL, NULL,
          "ref="},
         {OPTION_MERGE, "--no-ref", "a column, such as --no-ref tagged.song", NULL, NULL, "no-ref="},

@@ -143,7 +143,8 @@ static const char *put_in(merge *m, const char *from, const char *to)
     return to[at] == ',' ? merge_text(m, "%.*s", (int)size - 1, to + at + 1) : NULL;
 }
 
-static void add_columns(merge *m, merge_steps *steps, const char *words, const names *from, const names *to)
+static void add_columns(merge *m, merge_steps *steps, const char *words, const names *from,
+                        const names *to)
 {
     int k = 0;
     for (const char *s = words; *s;) {
@@ -156,7 +157,9 @@ static void add_columns(merge *m, merge_steps *steps, const char *words, const n
                 k++, i = -1;
         if (k == to->n) return;
         const char *column = merge_text(m, "%.*s", (int)(end - s), s);
-        add_step(m, steps, (merge_step){STEP_ADD, to->name[k++], column, merge_text(m, "ADD COLUMN %s", column)});
+        add_step(
+            m, steps,
+            (merge_step){STEP_ADD, to->name[k++], column, merge_text(m, "ADD COLUMN %s", column)});
         s = *end ? end + 1 : end;
     }
 }
@@ -164,8 +167,8 @@ static void add_columns(merge *m, merge_steps *steps, const char *words, const n
 /* ---- both together --------------------------------------------------------------------------------- */
 
 /* One way it may have been; is_known if it leads there. */
-static merge_steps attempt(merge *m, const char *table, const char *from, const char *to, const names *old,
-                           const names *new, bool renames, bool quotes)
+static merge_steps attempt(merge *m, const char *table, const char *from, const char *to,
+                           const names *old, const names *new, bool renames, bool quotes)
 {
     merge_steps steps = {0};
     rename_and_drop(m, &steps, old, new, renames, quotes);

@@ -19,7 +19,14 @@
 
 #include "cli/merge/merge.h"
 
-enum { HEADER = 100, WAL_AT = 18, COUNTER_AT = 24, ENCODING_AT = 59, BLOCK = 1 << 20, BUSY_SECONDS = 5 };
+enum {
+    HEADER = 100,
+    WAL_AT = 18,
+    COUNTER_AT = 24,
+    ENCODING_AT = 59,
+    BLOCK = 1 << 20,
+    BUSY_SECONDS = 5
+};
 
 static const unsigned char JOURNAL_MAGIC[8] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
 
@@ -134,7 +141,8 @@ static void make_folder(merge *m)
 {
     const char *place = getenv("TMPDIR");
     if (m->folder || m->c->failed) return;
-    m->folder = merge_keep(m, sqlite3_mprintf("%s/sqlite-counter-XXXXXX", place && *place ? place : "/tmp"));
+    m->folder = merge_keep(
+        m, sqlite3_mprintf("%s/sqlite-counter-XXXXXX", place && *place ? place : "/tmp"));
     if (m->folder && !mkdtemp(m->folder)) {
         cli_fail(m->c, "%s: %s", m->folder, strerror(errno));
         m->folder = NULL;
@@ -184,13 +192,15 @@ static void attach(merge *m, const char *path, const char *schema)
     }
     cli_file named = m->into; /* errors name this file */
     named.path = path;
-    merge_run_texts(m, merge_text(m, "ATTACH ?1 AS %s", schema), &(const char *){uri_of(m, from, how)}, 1);
+    merge_run_texts(m, merge_text(m, "ATTACH ?1 AS %s", schema),
+                    &(const char *){uri_of(m, from, how)}, 1);
     cli_integer(&named, merge_text(m, "SELECT count(*) FROM %s.sqlite_master", schema));
 }
 
 /* ---- what is refused ------------------------------------------------------------------------------- */
 
-static void refuse_one_file(merge *m, const char *a, const char *a_name, const char *b, const char *b_name)
+static void refuse_one_file(merge *m, const char *a, const char *a_name, const char *b,
+                            const char *b_name)
 {
     struct stat one, two;
     if (a && b && stat(a, &one) == 0 && stat(b, &two) == 0 && one.st_dev == two.st_dev &&
@@ -222,7 +232,9 @@ static void refuse_open_file(merge *m, const char *path)
     for (int i = 0; i < 2 && path; i++) {
         const char *name = merge_text(m, "%s%s", path, ENDS[i]);
         if (stat(name, &is) == 0 && is.st_size > 0)
-            cli_fail(m->c, "merge: %s has what is not in the file yet: close the application that has it open first",
+            cli_fail(m->c,
+                     "merge: %s has what is not in the file yet: close the application that has it "
+                     "open first",
                      name);
     }
 }
@@ -233,15 +245,17 @@ static void refuse_counters(merge *m)
     const char *const paths[] = {m->ours_path, m->base_path, m->theirs_path};
     for (int i = 0; i < 3 && !m->c->failed; i++) {
         if (merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_HAS_COUNTERS, SCHEMAS[i], SCHEMAS[i])))
-            cli_fail(m->c,
-                     "merge: %s counts already: files that do need no BASE: sqlite-counter sync %s %s",
-                     paths[i], m->ours_path, m->theirs_path);
+            cli_fail(
+                m->c,
+                "merge: %s counts already: files that do need no BASE: sqlite-counter sync %s %s",
+                paths[i], m->ours_path, m->theirs_path);
         if (merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_HAS_CONFLICTS, SCHEMAS[i])) &&
             merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_COUNT_CONFLICTS, SCHEMAS[i])))
-            cli_fail(m->c,
-                     "merge: %s has conflicts of a merge before: look at its table _merge_conflicts, "
-                     "and drop it",
-                     paths[i]);
+            cli_fail(
+                m->c,
+                "merge: %s has conflicts of a merge before: look at its table _merge_conflicts, "
+                "and drop it",
+                paths[i]);
     }
 }
 
@@ -309,7 +323,8 @@ void merge_open(merge *m)
 void merge_open_text(merge *m)
 {
     m->theirs_path = m->into.path;
-    if (sqlite3_open_v2(":memory:", &m->into.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI, NULL) != SQLITE_OK)
+    if (sqlite3_open_v2(":memory:", &m->into.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI, NULL) !=
+        SQLITE_OK)
         cli_fail_file(&m->into, "");
     set_up(m);
     merge_seen file = look(m, m->theirs_path), none = {0};

@@ -41,7 +41,8 @@ static char *top_folder(cli *c)
         struct stat is, up;
         char *git = sqlite3_mprintf("%s/.git", at), *parent = sqlite3_mprintf("%s/..", at);
         bool is_top = git && stat(git, &is) == 0;
-        bool is_root = parent && stat(at, &is) == 0 && stat(parent, &up) == 0 && is.st_ino == up.st_ino;
+        bool is_root =
+            parent && stat(at, &is) == 0 && stat(parent, &up) == 0 && is.st_ino == up.st_ino;
         sqlite3_free(git);
         if (is_top) sqlite3_free(parent);
         if (is_top) return at;
@@ -62,7 +63,8 @@ static char *read_text(cli *c, const char *path)
     char block[4096];
     size_t n;
     if (!file && errno != ENOENT) cli_fail(c, "%s: %s", path, strerror(errno));
-    while (file && (n = fread(block, 1, sizeof block, file)) > 0) sqlite3_str_append(text, block, (int)n);
+    while (file && (n = fread(block, 1, sizeof block, file)) > 0)
+        sqlite3_str_append(text, block, (int)n);
     if (file) fclose(file);
     sqlite3_str_appendall(text, "");
     char *all = sqlite3_str_finish(text);
@@ -104,13 +106,15 @@ void merge_install_driver(cli *c, const cli_arguments *given)
     set_config(c, "merge.sqlite-counter.recursive", "binary");
     set_config(c, "diff.sqlite-counter.textconv", "sqlite-counter merge --text");
     for (int i = 0; i < (given->n > 0 ? given->n : 1); i++) {
-        char *line = sqlite3_mprintf("%s merge=sqlite-counter diff=sqlite-counter -text", patterns[i]);
+        char *line =
+            sqlite3_mprintf("%s merge=sqlite-counter diff=sqlite-counter -text", patterns[i]);
         if (line) add_line(c, folder, ".gitattributes", line);
         sqlite3_free(line);
     }
     for (int i = 0; i < 3; i++) add_line(c, folder, ".gitignore", BESIDE[i]);
     if (!c->failed)
-        puts("git merges databases by sqlite-counter here: commit .gitattributes and .gitignore; who "
+        puts("git merges databases by sqlite-counter here: commit .gitattributes and .gitignore; "
+             "who "
              "clones runs this once, too");
     sqlite3_free(folder);
 }
@@ -136,14 +140,17 @@ static void print_table_text(merge *m, const char *table)
     int n = 0;
     sqlite3_str_appendf(sql, "SELECT %Q || ' {' || merge_pairs(", table);
     for (; cli_step(&m->into, row); n++) {
-        const char *between = n == 0 ? "" : n % PAIRS_AT_ONCE == 0 ? ") || ', ' || merge_pairs(" : ", ";
+        const char *between = n == 0                   ? ""
+                              : n % PAIRS_AT_ONCE == 0 ? ") || ', ' || merge_pairs("
+                                                       : ", ";
         const char *name = (const char *)sqlite3_column_text(row, 0);
         sqlite3_str_appendf(sql, "%s%Q, \"%w\"", between, name, name);
     }
     sqlite3_finalize(row);
     sqlite3_str_appendf(sql, ") || '}' FROM theirs.\"%w\" ORDER BY ", table);
     row = merge_prepare_texts(m, CLI_SQL_MERGE_TEXT_ORDER, &table, 1);
-    if (cli_step(&m->into, row)) sqlite3_str_appendall(sql, (const char *)sqlite3_column_text(row, 0));
+    if (cli_step(&m->into, row))
+        sqlite3_str_appendall(sql, (const char *)sqlite3_column_text(row, 0));
     sqlite3_finalize(row);
     char *text = sqlite3_str_finish(sql);
     if (text && n > 0) print_rows_of(m, cli_prepare(&m->into, text));
@@ -155,6 +162,7 @@ void merge_print_text(merge *m)
     merge_open_text(m);
     print_rows_of(m, cli_prepare(&m->into, CLI_SQL_MERGE_TEXT_SCHEMA));
     sqlite3_stmt *row = cli_prepare(&m->into, CLI_SQL_MERGE_TEXT_TABLES);
-    while (cli_step(&m->into, row)) print_table_text(m, merge_text(m, "%s", sqlite3_column_text(row, 0)));
+    while (cli_step(&m->into, row))
+        print_table_text(m, merge_text(m, "%s", sqlite3_column_text(row, 0)));
     sqlite3_finalize(row);
 }

@@ -27,13 +27,13 @@
 typedef enum merge_mode { MERGE_THREE_WAY, MERGE_COPIES, MERGE_UNRELATED } merge_mode;
 
 typedef struct merge_column {
-    const char *name, *quoted;      /* in the result; quoted also as SQL takes it */
+    const char *name, *quoted;       /* in the result; quoted also as SQL takes it */
     const char *in_base, *in_theirs; /* SQL over b and t: the column, its DEFAULT, or NULL */
-    int key;                        /* its place in the key, from 1 on; 0: not in it */
-    bool is_typed;                  /* may hold 1 and 1.0, which IS takes for equal */
-    bool adds;                      /* --add */
-    int of;                         /* the table whose numbers it holds, or -1 */
-    bool is_no_reference;           /* --no-ref */
+    int key;                         /* its place in the key, from 1 on; 0: not in it */
+    bool is_typed;                   /* may hold 1 and 1.0, which IS takes for equal */
+    bool adds;                       /* --add */
+    int of;                          /* the table whose numbers it holds, or -1 */
+    bool is_no_reference;            /* --no-ref */
 } merge_column;
 
 /* Columns of a UNIQUE index, with the collations of the index. */
@@ -58,11 +58,11 @@ typedef struct merge_table {
     bool in_base, in_theirs;
     merge_key key;
     bool is_virtual, is_rtree;
-    const char *rowid;   /* a name of the rowid that no column has, or NULL */
-    bool gives_numbers;  /* its key is a number that SQLite has given out */
+    const char *rowid;  /* a name of the rowid that no column has, or NULL */
+    bool gives_numbers; /* its key is a number that SQLite has given out */
     bool is_autoincrement;
-    bool theirs_wins;    /* --theirs */
-    int number;          /* the column of the key, if it is a number; else -1 */
+    bool theirs_wins; /* --theirs */
+    int number;       /* the column of the key, if it is a number; else -1 */
     merge_column *column;
     int n;
     merge_unique *unique;
@@ -92,18 +92,19 @@ typedef struct merge {
     const cli_arguments *given;
     merge_mode mode;
     const char *base_path, *ours_path, *theirs_path; /* as the user wrote them; base may be NULL */
-    const char *driven_path; /* what git calls OURS, or NULL */
-    char **option;           /* lines of the file of options, as in cli_arguments.asks */
+    const char *driven_path;                         /* what git calls OURS, or NULL */
+    char **option; /* lines of the file of options, as in cli_arguments.asks */
     int n_options;
     bool base_is_fork, conflict_table;
     sqlite3_str *output; /* what is printed when the merge stands */
-    char *folder;             /* of copies of BASE and THEIRS, or NULL */
-    const char *copy, *target; /* what is written instead of OURS, and its place at the end, or NULL */
-    struct merge_seen *seen;  /* what BASE and THEIRS were like when they were opened */
+    char *folder;        /* of copies of BASE and THEIRS, or NULL */
+    const char *copy,
+        *target; /* what is written instead of OURS, and its place at the end, or NULL */
+    struct merge_seen *seen; /* what BASE and THEIRS were like when they were opened */
     merge_table *table;
     int n;
-    bool asks;                     /* there is something to be said by --ref first */
-    void **kept;                   /* owned: all texts and arrays */
+    bool asks;   /* there is something to be said by --ref first */
+    void **kept; /* owned: all texts and arrays */
     size_t n_kept;
     struct merge_finding *finding; /* owned: of a round */
     size_t n_findings;
@@ -119,9 +120,9 @@ bool merge_asks_for(const merge *m, const char *prefix, const char *value);
 
 /* ---- memory: merge_keep and the like hand over what is freed at the end -------------------------- */
 
-void *merge_keep(merge *m, void *owned);                /* NULL fails */
+void *merge_keep(merge *m, void *owned);                   /* NULL fails */
 const char *merge_text(merge *m, const char *format, ...); /* "" after an error */
-void *merge_array(merge *m, size_t n, size_t size);     /* zeros */
+void *merge_array(merge *m, size_t n, size_t size);        /* zeros */
 void merge_free(merge *m);
 
 /* ---- statements -------------------------------------------------------------------------------- */

@@ -13,7 +13,8 @@
 
 static bool has_numbers(merge *m, const char *schema)
 {
-    char *sql = sqlite3_mprintf("SELECT 1 FROM %s.sqlite_master WHERE type = 'table' AND name = '_merge_numbers'", schema);
+    char *sql = sqlite3_mprintf(
+        "SELECT 1 FROM %s.sqlite_master WHERE type = 'table' AND name = '_merge_numbers'", schema);
     bool has = sql && cli_integer(&m->into, sql) == 1;
     sqlite3_free(sql);
     return has;
@@ -26,7 +27,8 @@ static void read_known(merge *m)
     const char *lacks = in_base ? CLI_SQL_MERGE_BASE_LACKS : "1";
     if (has_numbers(m, "theirs")) {
         const char *others = has_numbers(m, "main") ? CLI_SQL_MERGE_OURS_LACKS : "1";
-        sqlite3_stmt *row = cli_prepare(&m->into, merge_text(m, CLI_SQL_MERGE_THEIRS_MOVED, lacks, others));
+        sqlite3_stmt *row =
+            cli_prepare(&m->into, merge_text(m, CLI_SQL_MERGE_THEIRS_MOVED, lacks, others));
         if (cli_step(&m->into, row))
             cli_fail(m->c,
                      "merge: %s: %s was renumbered since BASE (row %lld is %lld there now): merge "
@@ -81,18 +83,18 @@ static void run_number(merge *m, merge_table *t, const char *statement, int64_t 
 /* One row under a number that was used again becomes two. */
 static void split_row(merge *m, merge_table *t, int64_t number, bool by_theirs)
 {
-    bool matters =
-        by_theirs ? is_so(m, t, CLI_SQL_MERGE_OURS_CHANGED, number) ||
-                        refers(m, t, CLI_SQL_MERGE_OURS_REFERS, number)
-                  : is_so(m, t, CLI_SQL_MERGE_THEIRS_CHANGED, number) ||
-                        refers(m, t, CLI_SQL_MERGE_THEIRS_REFERS, number);
+    bool matters = by_theirs ? is_so(m, t, CLI_SQL_MERGE_OURS_CHANGED, number) ||
+                                   refers(m, t, CLI_SQL_MERGE_OURS_REFERS, number)
+                             : is_so(m, t, CLI_SQL_MERGE_THEIRS_CHANGED, number) ||
+                                   refers(m, t, CLI_SQL_MERGE_THEIRS_REFERS, number);
     if (!matters) return;
     if (by_theirs) run_number(m, t, CLI_SQL_MERGE_AGAIN_GONE, number);
     run_number(m, t, CLI_SQL_MERGE_AGAIN_NEW, number);
     if (!by_theirs) run_number(m, t, CLI_SQL_MERGE_AGAIN_OLD, number);
     merge_conflict(m, "number", t->name, NULL, "both",
-                   merge_text(m, "number %lld was used again in %s, or the row was written anew: "
-                                 "two rows",
+                   merge_text(m,
+                              "number %lld was used again in %s, or the row was written anew: "
+                              "two rows",
                               number, by_theirs ? "theirs" : "ours"));
 }
 
@@ -102,8 +104,8 @@ static void find_used_again(merge *m, merge_table *t, bool by_theirs)
     int values = t->n - 1;
     size_t n = 0;
     int64_t *again = NULL;
-    sqlite3_stmt *row = merge_prepare(m, t, -1, by_theirs ? CLI_SQL_MERGE_LAST_ROWS_THEIRS
-                                                          : CLI_SQL_MERGE_LAST_ROWS_OURS);
+    sqlite3_stmt *row = merge_prepare(
+        m, t, -1, by_theirs ? CLI_SQL_MERGE_LAST_ROWS_THEIRS : CLI_SQL_MERGE_LAST_ROWS_OURS);
     while (cli_step(&m->into, row)) {
         bool is_gone = sqlite3_column_int(row, 1);
         if (!is_gone && (values < 3 || 4 * sqlite3_column_int(row, 2) > values)) break;
@@ -158,7 +160,8 @@ static int64_t greatest_number(merge *m, merge_table *t)
     for (int i = 0; i < 3 && t->is_autoincrement; i++) {
         const char *has = merge_text(m, CLI_SQL_MERGE_HAS_SEQUENCE, SCHEMAS[i]);
         if (merge_integer_of(m, has) == 0) continue;
-        sqlite3_stmt *row = merge_prepare_texts(m, merge_text(m, CLI_SQL_MERGE_SEQUENCE, SCHEMAS[i]), &t->name, 1);
+        sqlite3_stmt *row =
+            merge_prepare_texts(m, merge_text(m, CLI_SQL_MERGE_SEQUENCE, SCHEMAS[i]), &t->name, 1);
         int64_t n = cli_step(&m->into, row) ? sqlite3_column_int64(row, 0) : 0;
         sqlite3_finalize(row);
         if (n > most) most = n;
@@ -173,8 +176,7 @@ static void move_rows(merge *m, merge_table *t)
     int64_t first = is_taken ? sqlite3_column_int64(row, 0) : 0;
     sqlite3_finalize(row);
     if (is_taken) {
-        int64_t most = greatest_number(m, t),
-                n = merge_integer(m, t, -1, CLI_SQL_MERGE_COUNT_NEW);
+        int64_t most = greatest_number(m, t), n = merge_integer(m, t, -1, CLI_SQL_MERGE_COUNT_NEW);
         if (most > INT64_MAX - n)
             cli_fail(m->c, "merge: %s: no number above %lld is free for new rows", t->name, most);
         sqlite3_stmt *move = merge_prepare(m, t, -1, CLI_SQL_MERGE_MOVE);
@@ -205,7 +207,7 @@ static bool names_table(const char *column, const merge_table *of)
 
 static bool is_like_reference(const char *column, const merge_table *of)
 {
-    static const char *const NAMES[] = {"%id",  "%fk",  "%fk_%", "%ref%", "%parent%",
+    static const char *const NAMES[] = {"%id",    "%fk",    "%fk_%",  "%ref%",  "%parent%",
                                         "%from%", "%\\_to", "%link%", "%owner%"};
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
         if (sqlite3_strlike(NAMES[i], column, '\\') == 0) return true;
@@ -238,12 +240,14 @@ static void ask_of_column(merge *m, merge_table *t, int i, merge_table *of)
     if (!holds || !holds_numbers(m, t, i, of)) return;
     if (is_like_reference(column->name, of)) {
         m->asks = true;
-        merge_question(m, "--ref %s.%s=%s", t->name, column->name, of->name);
+        merge_question(m, "--ref %s.%s=%s or --no-ref %s.%s", t->name, column->name, of->name,
+                       t->name, column->name);
     } else {
-        merge_note(m,
-                   "%s.%s of new rows holds numbers of %s that have moved: if it refers to it: --ref "
-                   "%s.%s=%s",
-                   t->name, column->name, of->name, t->name, column->name, of->name);
+        merge_note(
+            m,
+            "%s.%s of new rows holds numbers of %s that have moved: if it refers to it: --ref "
+            "%s.%s=%s",
+            t->name, column->name, of->name, t->name, column->name, of->name);
     }
 }
 
@@ -252,13 +256,17 @@ static void ask(merge *m)
 {
     for (int p = 0; p < m->n; p++) {
         merge_table *of = &m->table[p];
-        if (!of->gives_numbers || merge_integer(m, of, -1, CLI_SQL_MERGE_COUNT_CHANGED_NUMBERS) == 0) continue;
+        if (!of->gives_numbers ||
+            merge_integer(m, of, -1, CLI_SQL_MERGE_COUNT_CHANGED_NUMBERS) == 0)
+            continue;
         for (int i = 0; i < m->n; i++)
             for (int k = 0; k < m->table[i].n; k++) {
                 merge_table *t = &m->table[i];
                 const merge_column *column = &t->column[k];
-                bool is_own = k == t->number && (t == of || !names_table(column->name, of)) && !t->is_virtual;
-                if (column->of < 0 && !column->is_no_reference && !is_own) ask_of_column(m, t, k, of);
+                bool is_own =
+                    k == t->number && (t == of || !names_table(column->name, of)) && !t->is_virtual;
+                if (column->of < 0 && !column->is_no_reference && !is_own)
+                    ask_of_column(m, t, k, of);
             }
     }
 }

@@ -145,7 +145,8 @@ static void fn_merge_bytes(sqlite3_context *ctx, int argc, sqlite3_value **argv)
         uint64_t bits;
         real = real == 0 ? 0 : real;
         memcpy(&bits, &real, sizeof bits);
-        if (type == SQLITE_INTEGER) sqlite3_str_appendf(out, "i%lld;", sqlite3_value_int64(argv[i]));
+        if (type == SQLITE_INTEGER)
+            sqlite3_str_appendf(out, "i%lld;", sqlite3_value_int64(argv[i]));
         if (type == SQLITE_FLOAT) sqlite3_str_appendf(out, "r%llx;", bits);
         if (type == SQLITE_NULL) sqlite3_str_appendall(out, "n;");
         if (type != SQLITE_TEXT && type != SQLITE_BLOB) continue;
@@ -161,7 +162,8 @@ static void fn_merge_bytes(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 static void fn_merge_has_rows(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    sqlite3_result_int(ctx, merge_virtual_has_rows(sqlite3_user_data(ctx), (const char *)sqlite3_value_text(argv[0]),
+    sqlite3_result_int(ctx, merge_virtual_has_rows(sqlite3_user_data(ctx),
+                                                   (const char *)sqlite3_value_text(argv[0]),
                                                    (const char *)sqlite3_value_text(argv[1])));
 }
 
@@ -212,7 +214,8 @@ void merge_question(merge *m, const char *format, ...)
 void merge_conflict(merge *m, const char *kind, const char *table, const char *column,
                     const char *taken, const char *note)
 {
-    merge_run_texts(m, CLI_SQL_MERGE_ADD_CONFLICT, (const char *const[]){kind, table, column, taken, note}, 5);
+    merge_run_texts(m, CLI_SQL_MERGE_ADD_CONFLICT,
+                    (const char *const[]){kind, table, column, taken, note}, 5);
 }
 
 void merge_report_keep(merge *m)
@@ -227,7 +230,8 @@ void merge_report_keep(merge *m)
 
 static void write_count(sqlite3_str *out, int64_t n, const char *what)
 {
-    if (n > 0) sqlite3_str_appendf(out, "%s%lld %s", sqlite3_str_length(out) > 0 ? ", " : "", n, what);
+    if (n > 0)
+        sqlite3_str_appendf(out, "%s%lld %s", sqlite3_str_length(out) > 0 ? ", " : "", n, what);
 }
 
 static void write_moves(merge *m, merge_table *t, sqlite3_str *out, bool as_json)
@@ -237,8 +241,9 @@ static void write_moves(merge *m, merge_table *t, sqlite3_str *out, bool as_json
     if (n == 0) return;
     sqlite3_stmt *row = merge_prepare(m, t, -1, CLI_SQL_MERGE_SHOW_MOVED);
     for (; cli_step(&m->into, row) && (as_json || i < SHOWN_MOVES); i++)
-        sqlite3_str_appendf(out, as_json ? "%s[%lld, %lld]" : "%s%lld\xe2\x86\x92%lld", i > 0 ? ", " : "",
-                            sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1));
+        sqlite3_str_appendf(out, as_json ? "%s[%lld, %lld]" : "%s%lld\xe2\x86\x92%lld",
+                            i > 0 ? ", " : "", sqlite3_column_int64(row, 0),
+                            sqlite3_column_int64(row, 1));
     sqlite3_finalize(row);
     if (!as_json && i < n) sqlite3_str_appendf(out, ", %lld more", n - i);
     if (!as_json) sqlite3_str_appendall(out, ")");
@@ -339,8 +344,10 @@ static void print_conflict(merge *m, sqlite3_stmt *row)
     }
     if (text_in(row, NOTE)) sqlite3_str_appendf(out, ": %s", text_in(row, NOTE));
     bool is_left_out = taken && strcmp(taken, "none") == 0;
-    if (is_left_out) sqlite3_str_appendf(out, ": left out");
-    else if (taken && strcmp(taken, "both") != 0) sqlite3_str_appendf(out, ": took %s", taken);
+    if (is_left_out)
+        sqlite3_str_appendf(out, ": left out");
+    else if (taken && strcmp(taken, "both") != 0)
+        sqlite3_str_appendf(out, ": took %s", taken);
     if (text_in(row, THEIRS) && !text_in(row, COLUMN))
         sqlite3_str_appendf(out, "; theirs %s", text_in(row, THEIRS));
     print_line(m, out);
@@ -357,9 +364,10 @@ static void guess_adds(merge *m)
             if (column->adds || column->key > 0 || column->of >= 0) continue;
             int64_t n = merge_integer(m, t, k, CLI_SQL_MERGE_GUESS_ADD);
             if (n > 0)
-                merge_note(m, "%lld number%s of %s.%s %s changed on both sides: --add %s.%s adds them up",
-                           n, n == 1 ? "" : "s", t->name, column->name, n == 1 ? "was" : "were",
-                           t->name, column->name);
+                merge_note(
+                    m, "%lld number%s of %s.%s %s changed on both sides: --add %s.%s adds them up",
+                    n, n == 1 ? "" : "s", t->name, column->name, n == 1 ? "was" : "were", t->name,
+                    column->name);
         }
 }
 
@@ -372,7 +380,9 @@ static void tell_of_counters(merge *m)
         for (int k = 0; k < t->n; k++)
             matters |= t->column[k].adds && merge_integer(m, t, k, CLI_SQL_MERGE_ADDED_UP);
         if (!matters) continue;
-        merge_note(m, "files that count by themselves need no BASE and no new numbers: sqlite-counter adopt %s",
+        merge_note(m,
+                   "files that count by themselves need no BASE and no new numbers: sqlite-counter "
+                   "adopt %s",
                    m->ours_path);
         return;
     }

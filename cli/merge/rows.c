@@ -15,7 +15,8 @@ static void find_rows(merge *m, merge_table *t)
 {
     merge_run(m, t, -1, CLI_SQL_MERGE_MAKE_ROWS);
     if (t->key == KEY_NONE && !t->rowid) {
-        cli_fail(m->c, "merge: %s: the table has no key, and no name is left for its rowid", t->name);
+        cli_fail(m->c, "merge: %s: the table has no key, and no name is left for its rowid",
+                 t->name);
     } else if (t->key == KEY_NONE) {
         merge_run(m, t, -1, CLI_SQL_MERGE_FIND_MORE);
         if (t->in_base) merge_run(m, t, -1, CLI_SQL_MERGE_FIND_FEWER);
@@ -130,9 +131,11 @@ static void find_parent(merge *m, merge_table *t, int foreign, int64_t row)
     const merge_table *parent = &m->table[t->foreign[foreign].parent];
     int64_t gone = row_of(m, t, CLI_SQL_MERGE_ORPHAN_OF_GONE, row);
     if (gone > 0)
-        add_finding(m, &(merge_finding){FINDING_STAYS, parent->i, -1, gone, 0,
-                                        merge_text(m, "deleted in theirs, but a row of %s refers to it: it stays",
-                                                   t->name)});
+        add_finding(m,
+                    &(merge_finding){
+                        FINDING_STAYS, parent->i, -1, gone, 0,
+                        merge_text(m, "deleted in theirs, but a row of %s refers to it: it stays",
+                                   t->name)});
     else if (row_of(m, t, CLI_SQL_MERGE_ORPHAN_OF_REFUSED, row) > 0)
         refuse(m, t, row, merge_text(m, "parent: its row of %s was refused", parent->name));
     else
@@ -150,8 +153,10 @@ static void check_foreign(merge *m, merge_table *t, int foreign)
     while (cli_step(&m->into, row)) {
         bool is_taken = strcmp((const char *)sqlite3_column_text(row, 1), "take") == 0;
         const char *why =
-            is_taken ? merge_text(m, "deleted in theirs, but a row of %s refers to it: it stays", t->name)
-                     : merge_text(m, "parent: a row of %s refers to the value that was changed", t->name);
+            is_taken ? merge_text(m, "deleted in theirs, but a row of %s refers to it: it stays",
+                                  t->name)
+                     : merge_text(m, "parent: a row of %s refers to the value that was changed",
+                                  t->name);
         add_finding(m, &(merge_finding){is_taken ? FINDING_STAYS : FINDING_REFUSED, parent->i, -1,
                                         sqlite3_column_int64(row, 0), 0, why});
     }
@@ -284,7 +289,8 @@ void merge_rows_join(merge *m)
     m->finding = NULL;
     list_rows(m);
     int64_t after = merge_integer_of(m, CLI_SQL_MERGE_COUNT_BROKEN);
-    if (after > broken && after > broken + merge_integer_of(m, CLI_SQL_MERGE_COUNT_BROKEN_IN_THEIRS))
+    if (after > broken &&
+        after > broken + merge_integer_of(m, CLI_SQL_MERGE_COUNT_BROKEN_IN_THEIRS))
         cli_fail(m->c,
                  "merge: %lld rows would refer to rows that are not there: nothing was changed",
                  (long long)(after - broken));

@@ -36,9 +36,10 @@ static objects read_objects(merge *m)
                              sizeof *all.object);
     sqlite3_stmt *row = cli_prepare(&m->into, CLI_SQL_MERGE_OBJECTS);
     while (all.object && cli_step(&m->into, row))
-        all.object[all.n++] = (object){text_at(m, row, 0), text_at(m, row, 1), text_at(m, row, 2), text_at(m, row, 3),
-                                       text_at(m, row, 4), sqlite3_column_int(row, 5),
-                                       sqlite3_column_int(row, 6)};
+        all.object[all.n++] =
+            (object){text_at(m, row, 0),        text_at(m, row, 1), text_at(m, row, 2),
+                     text_at(m, row, 3),        text_at(m, row, 4), sqlite3_column_int(row, 5),
+                     sqlite3_column_int(row, 6)};
     sqlite3_finalize(row);
     return all;
 }
@@ -46,7 +47,8 @@ static objects read_objects(merge *m)
 /* What main has now. */
 static const char *declared(merge *m, const object *o)
 {
-    sqlite3_stmt *row = merge_prepare_texts(m, CLI_SQL_MERGE_DECLARED, (const char *const[]){o->type, o->name}, 2);
+    sqlite3_stmt *row =
+        merge_prepare_texts(m, CLI_SQL_MERGE_DECLARED, (const char *const[]){o->type, o->name}, 2);
     const char *text = cli_step(&m->into, row) ? text_at(m, row, 0) : NULL;
     sqlite3_finalize(row);
     return text;
@@ -62,7 +64,8 @@ static void drop_object(merge *m, const object *o)
 /* The columns of a table as arguments. */
 static const char *columns_of(merge *m, const char *schema, const char *table)
 {
-    sqlite3_stmt *row = merge_prepare_texts(m, CLI_SQL_MERGE_COLUMN_LIST, (const char *const[]){table, schema}, 2);
+    sqlite3_stmt *row =
+        merge_prepare_texts(m, CLI_SQL_MERGE_COLUMN_LIST, (const char *const[]){table, schema}, 2);
     const char *list = cli_step(&m->into, row) ? text_at(m, row, 0) : NULL;
     sqlite3_finalize(row);
     return list ? list : "NULL";
@@ -72,8 +75,9 @@ bool merge_has_rows_of_base(merge *m, const char *schema, const char *table)
 {
     const char *columns = columns_of(m, "base", table);
     return is_equal(columns, columns_of(m, schema, table)) &&
-           merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_SAME_ROWS, schema, table, table, columns, schema, table, columns, table,
-                                          columns, table, columns, schema, table));
+           merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_SAME_ROWS, schema, table, table, columns,
+                                          schema, table, columns, table, columns, table, columns,
+                                          schema, table));
 }
 
 /* ---- columns ------------------------------------------------------------------------------------- */
@@ -90,28 +94,34 @@ static const char *name_before(const merge_steps *steps, const char *name)
 {
     for (int i = steps->n - 1; i >= 0 && name; i--) {
         const merge_step *step = &steps->step[i];
-        if (step->what == STEP_RENAME && sqlite3_stricmp(step->to, name) == 0) name = step->name;
-        else if (step->what == STEP_ADD && sqlite3_stricmp(step->name, name) == 0) name = NULL;
+        if (step->what == STEP_RENAME && sqlite3_stricmp(step->to, name) == 0)
+            name = step->name;
+        else if (step->what == STEP_ADD && sqlite3_stricmp(step->name, name) == 0)
+            name = NULL;
     }
     return name;
 }
 
-static void note_name(merge *m, const char *table, const char *column, const char *base, const char *theirs)
+static void note_name(merge *m, const char *table, const char *column, const char *base,
+                      const char *theirs)
 {
-    merge_run_texts(m, CLI_SQL_MERGE_ADD_NAME, (const char *const[]){table, column, base, theirs}, 4);
+    merge_run_texts(m, CLI_SQL_MERGE_ADD_NAME, (const char *const[]){table, column, base, theirs},
+                    4);
 }
 
 /* A column that has a file, or NULL. */
 static const char *if_there(merge *m, const char *schema, const char *table, const char *column)
 {
-    sqlite3_stmt *row = merge_prepare_texts(m, CLI_SQL_MERGE_HAS_COLUMN, (const char *const[]){table, schema, column}, 3);
+    sqlite3_stmt *row = merge_prepare_texts(m, CLI_SQL_MERGE_HAS_COLUMN,
+                                            (const char *const[]){table, schema, column}, 3);
     bool is_there = cli_step(&m->into, row);
     sqlite3_finalize(row);
     return is_there ? column : NULL;
 }
 
 /* What each column of the result is called in BASE and THEIRS. */
-static void map_columns(merge *m, const object *o, const merge_steps *ours, const merge_steps *theirs)
+static void map_columns(merge *m, const object *o, const merge_steps *ours,
+                        const merge_steps *theirs)
 {
     sqlite3_stmt *row = merge_prepare_texts(m, CLI_SQL_MERGE_NAMES_IN_MAIN, &o->name, 1);
     bool by_name = !ours->is_known || !theirs->is_known;
@@ -120,12 +130,14 @@ static void map_columns(merge *m, const object *o, const merge_steps *ours, cons
         if (!by_name) {
             bool is_same = is_equal(o->ours, o->theirs);
             if (!is_same) other = name_before(ours, name);
-            before = name_before(ours, is_same ? name : name_before(theirs, name) ? name_before(theirs, name) : "");
+            before = name_before(ours, is_same                     ? name
+                                       : name_before(theirs, name) ? name_before(theirs, name)
+                                                                   : "");
             if (!is_same && !name_before(theirs, name)) before = NULL, other = name;
         }
         if (before && o->base) before = if_there(m, "base", o->name, before);
         if (other) other = if_there(m, "theirs", o->name, other);
-        note_name(m, o->name, name, before, other);
+        note_name(m, o->name, name, other ? before : NULL, other); /* neither has changed it */
     }
     sqlite3_finalize(row);
 }
@@ -136,7 +148,8 @@ static void list_dropped(merge *m, const object *o, const merge_steps *ours)
     for (int i = 0; i < ours->n; i++) {
         const char *name = ours->step[i].name;
         if (ours->step[i].what != STEP_DROP || !if_there(m, "theirs", o->name, name)) continue;
-        if (merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_SAME_COLUMN, name, "theirs", o->name, name, o->name)) == 0)
+        if (merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_SAME_COLUMN, name, "theirs", o->name,
+                                           name, o->name)) == 0)
             merge_conflict(m, "schema", o->name, name, "ours",
                            "the column was dropped in ours, and its values were changed in theirs");
     }
@@ -149,10 +162,12 @@ static void keep_changed(merge *m, const object *o, merge_steps *theirs)
     for (int i = 0; i < theirs->n; i++) {
         const char *name = theirs->step[i].name;
         bool is_changed = theirs->step[i].what == STEP_DROP &&
-                          merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_SAME_COLUMN, name, "main", o->name, name, o->name)) == 0;
+                          merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_SAME_COLUMN, name, "main",
+                                                         o->name, name, o->name)) == 0;
         if (is_changed)
-            merge_conflict(m, "schema", o->name, name, "ours",
-                           "the column was dropped in theirs, and its values were changed in ours: it stays");
+            merge_conflict(
+                m, "schema", o->name, name, "ours",
+                "the column was dropped in theirs, and its values were changed in ours: it stays");
         else
             theirs->step[n++] = theirs->step[i];
     }
@@ -178,10 +193,11 @@ static void rebuild_table(merge *m, const object *o)
 
 static void fail_both(merge *m, const object *o)
 {
-    cli_fail(m->c,
-             "merge: %s: its declaration was changed in both files in ways that do not go together: "
-             "give one of them the declaration of the other first",
-             o->name);
+    cli_fail(
+        m->c,
+        "merge: %s: its declaration was changed in both files in ways that do not go together: "
+        "give one of them the declaration of the other first",
+        o->name);
 }
 
 /* Whether two sides have added columns of one name with other words, or changed the same column. */
@@ -201,7 +217,8 @@ static void leave_out(merge_steps *steps, const merge_steps *done)
     int n = 0;
     for (int i = 0; i < steps->n; i++) {
         bool is_done = false;
-        for (int k = 0; k < done->n; k++) is_done |= is_equal(steps->step[i].sql, done->step[k].sql);
+        for (int k = 0; k < done->n; k++)
+            is_done |= is_equal(steps->step[i].sql, done->step[k].sql);
         if (!is_done) steps->step[n++] = steps->step[i];
     }
     steps->n = n;
@@ -221,7 +238,8 @@ static void merge_table_of_both(merge *m, const object *o)
     list_dropped(m, o, &ours);
     if (!is_same && theirs_changed && theirs.is_known) {
         keep_changed(m, o, &theirs);
-        merge_steps todo = {merge_array(m, (size_t)theirs.n + 1, sizeof *todo.step), theirs.n, true};
+        merge_steps todo = {merge_array(m, (size_t)theirs.n + 1, sizeof *todo.step), theirs.n,
+                            true};
         if (theirs.n > 0) memcpy(todo.step, theirs.step, (size_t)theirs.n * sizeof *todo.step);
         leave_out(&todo, &ours);
         alter_table(m, o->name, &todo);
@@ -267,21 +285,24 @@ static void merge_dropped(merge *m, const object *o)
         cli_run(&m->into, o->theirs);
         merge_run_texts(m, CLI_SQL_MERGE_IS_NEW, &o->name, 1);
     }
-    merge_conflict(m, "schema", o->name, NULL, by_theirs ? "ours" : "theirs",
-                   by_theirs ? "the table was dropped in theirs, and rows were changed in ours: it stays"
-                             : "the table was dropped in ours, and rows were changed in theirs: it came back");
+    merge_conflict(
+        m, "schema", o->name, NULL, by_theirs ? "ours" : "theirs",
+        by_theirs ? "the table was dropped in theirs, and rows were changed in ours: it stays"
+                  : "the table was dropped in ours, and rows were changed in theirs: it came back");
 }
 
 static void merge_virtual_declaration(merge *m, const object *o)
 {
     if (o->ours && o->theirs && !is_equal(o->ours, o->theirs) && !is_equal(o->theirs, o->base))
-        merge_conflict(m, "schema", o->name, NULL, "ours", "the virtual table was declared anew in theirs");
+        merge_conflict(m, "schema", o->name, NULL, "ours",
+                       "the virtual table was declared anew in theirs");
     else if (!o->ours && o->theirs && !o->base)
         cli_run(&m->into, o->theirs);
     else if (o->ours && !o->theirs && o->base && !merge_virtual_changed(m, o->name, "main"))
         drop_object(m, o);
     else if (o->ours && !o->theirs && o->base)
-        merge_conflict(m, "virtual", o->name, NULL, "ours", "the virtual table was dropped in theirs, and changed in ours: it stays");
+        merge_conflict(m, "virtual", o->name, NULL, "ours",
+                       "the virtual table was dropped in theirs, and changed in ours: it stays");
 }
 
 static void merge_one_table(merge *m, const object *o)
@@ -344,8 +365,9 @@ static void finish_object(merge *m, const object *o)
     const char *now = declared(m, o);
     const char *wanted = theirs_wins(o) ? o->theirs : o->ours ? o->ours : NULL;
     if (!now && wanted && !create_object(m, wanted)) {
-        merge_conflict(m, "schema", o->name, NULL, "none",
-                       merge_text(m, "the %s is left out: %s", o->type, sqlite3_errmsg(m->into.db)));
+        merge_conflict(
+            m, "schema", o->name, NULL, "none",
+            merge_text(m, "the %s is left out: %s", o->type, sqlite3_errmsg(m->into.db)));
         return;
     }
     bool differs = !is_equal(o->base, o->ours) && !is_equal(o->base, o->theirs) &&
@@ -366,7 +388,8 @@ static void merge_pragma(merge *m, const char *name)
         cli_run(&m->into, merge_text(m, "PRAGMA main.%s = %lld", name, (long long)theirs));
     else
         merge_conflict(m, "schema", name, NULL, "ours",
-                       merge_text(m, "base %lld, ours %lld, theirs %lld", (long long)base, (long long)ours, (long long)theirs));
+                       merge_text(m, "base %lld, ours %lld, theirs %lld", (long long)base,
+                                  (long long)ours, (long long)theirs));
 }
 
 void merge_schema_end(merge *m)

@@ -55,7 +55,8 @@ static void write_moved(place at)
         "CASE WHEN EXISTS (SELECT 1 FROM temp._merge_d%d AS p WHERE p.op = 'I' AND p.t%d = d.t%d)"
         " THEN (SELECT p.becomes FROM temp._merge_d%d AS p WHERE p.op = 'I' AND p.t%d = d.t%d"
         " AND p.how <> 'new')"
-        " ELSE coalesce((SELECT ours FROM temp._merge_moves WHERE tab = %d AND theirs = d.t%d), d.t%d) END",
+        " ELSE coalesce((SELECT ours FROM temp._merge_moves WHERE tab = %d AND theirs = d.t%d), "
+        "d.t%d) END",
         of->i, of->number, at.column, of->i, of->number, at.column, of->i, at.column, at.column);
     if (of->i == at.t->i) sqlite3_str_appendall(at.out, " END");
 }
@@ -198,17 +199,17 @@ static void write_name(place at, const char *name, size_t n)
     char *word = sqlite3_mprintf("%.*s", (int)n, name);
     const struct {
         const char *name, *text;
-    } names[] = {{"T", t->main},
-                 {"B", t->base},
-                 {"H", t->theirs},
-                 {"rowid", t->rowid ? t->rowid : "NULL"},
-                 {"key", key ? key->quoted : "NULL"},
-                 {"base_key", key ? key->in_base : "NULL"},
-                 {"theirs_key", key ? key->in_theirs : "NULL"},
-                 {"put_value",
-                  has_hidden_rowid(t) ? "CASE WHEN was THEN orid ELSE prid END, " : ""},
-                 {"PT", parent ? parent->main : ""},
-                 {"PH", parent ? parent->theirs : ""}};
+    } names[] = {
+        {"T", t->main},
+        {"B", t->base},
+        {"H", t->theirs},
+        {"rowid", t->rowid ? t->rowid : "NULL"},
+        {"key", key ? key->quoted : "NULL"},
+        {"base_key", key ? key->in_base : "NULL"},
+        {"theirs_key", key ? key->in_theirs : "NULL"},
+        {"put_value", has_hidden_rowid(t) ? "CASE WHEN was THEN orid ELSE prid END, " : ""},
+        {"PT", parent ? parent->main : ""},
+        {"PH", parent ? parent->theirs : ""}};
     for (size_t i = 0; word && i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i].name, word) == 0) sqlite3_str_appendall(at.out, names[i].text);
     if (word && strcmp(word, "n") == 0) sqlite3_str_appendf(at.out, "%d", t->i);
@@ -343,8 +344,15 @@ static void read_columns(merge *m, merge_table *t)
     merge_column *at = t->column =
         merge_array(m, (size_t)merge_integer_of(m, CLI_SQL_MERGE_MOST_COLUMNS) + 1, sizeof *at);
     if (t->is_virtual && !t->is_rtree && at) { /* its rows have numbers, which no column shows */
-        *at++ = (merge_column){"rowid", "rowid", t->in_base ? "b.rowid" : "NULL",
-                               t->in_theirs ? "t.rowid" : "NULL", 1, false, false, -1, false};
+        *at++ = (merge_column){"rowid",
+                               "rowid",
+                               t->in_base ? "b.rowid" : "NULL",
+                               t->in_theirs ? "t.rowid" : "NULL",
+                               1,
+                               false,
+                               false,
+                               -1,
+                               false};
     }
     while (at && cli_step(&m->into, row)) {
         const char *name = (const char *)sqlite3_column_text(row, 0),
@@ -442,9 +450,8 @@ static void read_key(merge *m, merge_table *t)
 static void check_key(merge *m, merge_table *t)
 {
     if (t->key != KEY_COLUMNS || !t->rowid) return;
-    bool has_null =
-        (t->in_base && merge_integer(m, t, -1, CLI_SQL_MERGE_BASE_NULL_KEY)) ||
-        (t->in_theirs && merge_integer(m, t, -1, CLI_SQL_MERGE_THEIRS_NULL_KEY));
+    bool has_null = (t->in_base && merge_integer(m, t, -1, CLI_SQL_MERGE_BASE_NULL_KEY)) ||
+                    (t->in_theirs && merge_integer(m, t, -1, CLI_SQL_MERGE_THEIRS_NULL_KEY));
     if (!has_null) return;
     t->key = KEY_NONE;
     for (int i = 0; i < t->n; i++) t->column[i].key = 0;
@@ -494,7 +501,8 @@ static merge_table *column_asked(merge *m, const char *option, const char *word,
         *i = t ? merge_column_find(t, dot + 1) : -1;
         if (t && *i >= 0) return t;
     }
-    cli_fail(m->c, "merge: --%s %s: there is no such column in a table that is merged", option, word);
+    cli_fail(m->c, "merge: --%s %s: there is no such column in a table that is merged", option,
+             word);
     return NULL;
 }
 
@@ -515,8 +523,7 @@ static void apply_words(merge *m)
     }
     for (int k = 0; (word = merge_asked(m, "ref=", k)); k++) {
         const char *equals = strrchr(word, '=');
-        merge_table *t =
-            equals ? column_asked(m, "ref", word, (size_t)(equals - word), &i) : NULL;
+        merge_table *t = equals ? column_asked(m, "ref", word, (size_t)(equals - word), &i) : NULL;
         merge_table *of = equals ? merge_table_find(m, equals + 1) : NULL;
         if (!equals || !of)
             cli_fail(m->c,

@@ -10,12 +10,14 @@
 static const char *content_of(merge *m, const char *sql)
 {
     for (const char *s = sql; *s; s++) {
-        if (sqlite3_strnicmp(s, "content", 7) != 0 || isalnum((unsigned char)s[-(s > sql)])) continue;
+        if (sqlite3_strnicmp(s, "content", 7) != 0 || isalnum((unsigned char)s[-(s > sql)]))
+            continue;
         const char *at = s + 7 + strspn(s + 7, " \t\r\n");
         if (*at != '=') continue;
         at += 1 + strspn(at + 1, " \t\r\n");
         bool is_quoted = *at && strchr("'\"`[", *at);
-        const char *end = is_quoted ? strchr(at + 1, *at == '[' ? ']' : *at) : at + strcspn(at, " \t\r\n,)");
+        const char *end =
+            is_quoted ? strchr(at + 1, *at == '[' ? ']' : *at) : at + strcspn(at, " \t\r\n,)");
         if (!end) return "";
         return merge_text(m, "%.*s", (int)(end - at) - is_quoted, at + is_quoted);
     }
@@ -40,7 +42,8 @@ static bool is_usable(merge *m, const char *name)
 
 bool merge_virtual_has_rows(merge *m, const char *name, const char *sql)
 {
-    bool has = (is_full_text(sql) && !content_of(m, sql)) || sqlite3_strlike("%USING rtree%", sql, 0) == 0;
+    bool has =
+        (is_full_text(sql) && !content_of(m, sql)) || sqlite3_strlike("%USING rtree%", sql, 0) == 0;
     return has && is_usable(m, name);
 }
 
@@ -61,7 +64,8 @@ static void take_whole(merge *m, const char *name)
     while (cli_step(&m->into, row)) {
         const char *table = (const char *)sqlite3_column_text(row, 0);
         cli_run(&m->into, merge_text(m, "DELETE FROM main.\"%w\"", table));
-        cli_run(&m->into, merge_text(m, "INSERT INTO main.\"%w\" SELECT * FROM theirs.\"%w\"", table, table));
+        cli_run(&m->into,
+                merge_text(m, "INSERT INTO main.\"%w\" SELECT * FROM theirs.\"%w\"", table, table));
     }
     sqlite3_finalize(row);
 }
@@ -71,10 +75,12 @@ static void merge_one(merge *m, const char *name, const char *sql)
     const char *content = is_full_text(sql) ? content_of(m, sql) : NULL;
     if (merge_table_find(m, name)) return; /* row by row */
     if (content && *content && is_usable(m, name)) {
-        cli_run(&m->into, merge_text(m, "INSERT INTO main.\"%w\"(\"%w\") VALUES ('rebuild')", name, name));
+        cli_run(&m->into,
+                merge_text(m, "INSERT INTO main.\"%w\"(\"%w\") VALUES ('rebuild')", name, name));
         return;
     }
-    bool theirs = merge_virtual_changed(m, name, "theirs"), ours = merge_virtual_changed(m, name, "main");
+    bool theirs = merge_virtual_changed(m, name, "theirs"),
+         ours = merge_virtual_changed(m, name, "main");
     if (theirs && !ours) take_whole(m, name);
     if (theirs && ours)
         merge_conflict(m, "virtual", name, NULL, "ours",

@@ -1,0 +1,497 @@
+"""test_merge.py - sqlite-counter merge: files that nobody prepared, and what each rule gives."""
+
+import json
+import os
+import sqlite3
+import stat
+
+import pytest
+
+import program
+from program import fails, run
+
+SONGS = """
+CREATE TABLE song(id INTEGER PRIMARY KEY, title TEXT UNIQUE, plays INTEGER, rating INTEGER);
+CREATE TABLE tag(id INTEGER PRIMARY KEY, name TEXT UNIQUE);
+CREATE TABLE song_tag(song INTEGER REFERENCES song, tag INTEGER REFERENCES tag, PRIMARY KEY (song, tag));
+INSERT INTO song VALUES (1, 'a', 5, 1), (2, 'b', 6, 2), (3, 'c', 7, 3);
+INSERT INTO tag VALUES (1, 'x'), (2, 'y');
+INSERT INTO song_tag VALUES (1, 1), (2, 2);
+"""
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def make(path, *scripts):
+    db = sqlite3.connect(path, isolation_level=None)
+    for script in scripts:
+        db.executescript(script)
+    db.close()
+
+
+def files(base, ours="", theirs=""):
+    make("base.db", base)
+    make("ours.db", base, ours)
+    make("theirs.db", base, theirs)
+
+
+def content(path):
+    """The bytes of a file and of what stands beside it."""
+    return {name: open(name, "rb").read() for name in sorted(os.listdir(".")) if name.startswith(path)}
+
+
+def rows(sql, path="ours.db"):
+    db = sqlite3.connect(path)
+    found = db.execute(sql).fetchall()
+    assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    db.close()
+    return found
+
+
+def merge(*options, status=0):
+    """Merges, and returns the objects of --json; BASE and THEIRS stay as they were."""
+    before = content("base.db"), content("theirs.db")
+    seen, out, error = run("merge", "--json", *options, "base.db", "ours.db", "theirs.db")
+    assert (seen, error) == (status, ""), (seen, out, error)
+    assert (content("base.db"), content("theirs.db")) == before
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def conflicts(lines):
+    return [line["conflict"] for line in lines if "conflict" in line]
+
+
+def of_table(lines, name):
+    return next(line for line in lines if line.get("table") == name)
+
+
+def refused(sentence, *options, words=("base.db", "ours.db", "theirs.db")):
+    """Nothing is changed; what stands beside the files stays, too."""
+    before = {name: open(name, "rb").read() for name in os.listdir(".") if os.path.isfile(name)}
+    fails(sentence, "merge", *options, *words, status=2)
+    assert {name: open(name, "rb").read() for name in os.listdir(".") if os.path.isfile(name)} == before
+
+
+# ---- rows ----
+
+def test_a_column_takes_the_side_that_changed_it():
+    files(SONGS, "UPDATE song SET title = 'A' WHERE id = 1", "UPDATE song SET rating = 9 WHERE id = 1")
+    lines = merge()
+    assert rows("SELECT * FROM song WHERE id = 1") == [(1, "A", 5, 9)]
+    assert not conflicts(lines) and of_table(lines, "song")["updated"] == 1
+
+
+def test_where_both_changed_a_column_ours_stays_and_the_conflict_is_listed():
+    files(SONGS, "UPDATE song SET title = 'A' WHERE id = 1", "UPDATE song SET title = 'B' WHERE id = 1")
+    found, = conflicts(merge(status=1))
+    assert (found["base"], found["ours"], found["theirs"], found["taken"]) == ("a", "A", "B", "ours")
+    assert (found["table"], found["key"], found["column"], found["kind"]) == ("song", [1], "title", "column")
+    assert rows("SELECT title FROM song WHERE id = 1") == [("A",)]
+
+
+@pytest.mark.parametrize("option", ["--theirs", "--theirs=song"])
+def test_theirs_stays_if_that_was_asked_for(option):
+    files(SONGS, "UPDATE song SET title = 'A' WHERE id = 1", "UPDATE song SET title = 'B' WHERE id = 1")
+    found, = conflicts(merge(option, status=1))
+    assert found["taken"] == "theirs" and rows("SELECT title FROM song WHERE id = 1") == [("B",)]
+
+
+def test_numbers_that_were_named_add_up_and_equal_changes_are_two():
+    files(SONGS, "UPDATE song SET plays = plays + 2 WHERE id IN (1, 2)", "UPDATE song SET plays = plays + 2 WHERE id IN (1, 3)")
+    merge("--add", "song.plays")
+    assert rows("SELECT id, plays FROM song") == [(1, 9), (2, 8), (3, 9)]
+
+
+def test_a_sum_that_is_no_integer_is_a_conflict():
+    files(SONGS, "UPDATE song SET plays = 9223372036854775807 WHERE id = 1", "UPDATE song SET plays = 100 WHERE id = 1")
+    found, = conflicts(merge("--add=song.plays", status=1))
+    assert found["column"] == "plays" and rows("SELECT plays FROM song WHERE id = 1") == [(2**63 - 1,)]
+
+
+def test_a_row_that_was_deleted_and_changed_stays_or_comes_back():
+    files(SONGS, "DELETE FROM song WHERE id = 3; UPDATE song SET title = 'B' WHERE id = 2; DELETE FROM song_tag",
+          "UPDATE song SET title = 'C' WHERE id = 3; DELETE FROM song WHERE id = 2; DELETE FROM song_tag")
+    found = conflicts(merge(status=1))
+    assert sorted((c["kind"], c["key"], c["taken"]) for c in found) == [("delete", [2], "ours"), ("delete", [3], "theirs")]
+    assert rows("SELECT id, title FROM song ORDER BY id") == [(1, "a"), (2, "B"), (3, "C")]
+
+
+def test_rows_without_a_key_are_counted():
+    files("CREATE TABLE log(x); INSERT INTO log VALUES (1), (1), (1), (2), (3)",
+          "DELETE FROM log WHERE rowid = 1; INSERT INTO log VALUES (4)",
+          "DELETE FROM log WHERE rowid IN (1, 2); INSERT INTO log VALUES (4), (5); DELETE FROM log WHERE x = 2")
+    merge("--base-is-fork")
+    assert rows("SELECT x FROM log ORDER BY x") == [(1,), (3,), (4,), (4,), (5,)]
+
+
+def test_one_and_one_point_zero_are_two_values_where_both_may_stand():
+    files("CREATE TABLE t(k TEXT PRIMARY KEY, v); INSERT INTO t VALUES ('a', 1)", "", "UPDATE t SET v = 1.0")
+    merge()
+    assert rows("SELECT v, typeof(v) FROM t") == [(1.0, "real")]
+
+
+def test_a_key_that_is_spelled_otherwise_is_the_same_key():
+    files("CREATE TABLE t(k TEXT PRIMARY KEY COLLATE NOCASE, v); INSERT INTO t VALUES ('a', 1)", "UPDATE t SET v = 2", "UPDATE t SET k = 'A'")
+    merge()
+    assert rows("SELECT * FROM t") == [("A", 2)]
+
+
+@pytest.mark.parametrize("declaration", ["PRIMARY KEY (a, b)", "PRIMARY KEY (a, b)) WITHOUT ROWID --", "UNIQUE (a, b)"])
+def test_keys_of_several_columns(declaration):
+    files(f"CREATE TABLE t(a TEXT NOT NULL, b INT NOT NULL, v, w, {declaration}\n); INSERT INTO t VALUES ('x', 1, 1, 1), ('x', 2, 2, 2)".replace("--\n)", "--\n"),
+          "UPDATE t SET v = 9 WHERE b = 1; DELETE FROM t WHERE b = 2", "UPDATE t SET w = 8 WHERE b = 1; INSERT INTO t VALUES ('y', 1, 0, 0)")
+    merge()
+    assert rows("SELECT * FROM t ORDER BY a, b") == [("x", 1, 9, 8), ("y", 1, 0, 0)]
+
+
+def test_rowids_of_ours_stay():
+    files("CREATE TABLE t(k TEXT PRIMARY KEY, v); INSERT INTO t(rowid, k, v) VALUES (7, 'a', 1)", "INSERT INTO t(rowid, k) VALUES (9, 'o')",
+          "UPDATE t SET v = 2; INSERT INTO t(rowid, k) VALUES (9, 't'), (12, 'u')")
+    merge()
+    assert rows("SELECT rowid, k, v FROM t ORDER BY k") == [(7, "a", 2), (9, "o", None), (13, "t", None), (12, "u", None)]
+
+
+# ---- numbers ----
+
+def test_a_new_row_whose_number_is_taken_moves_and_references_follow():
+    files(SONGS, "INSERT INTO song VALUES (4, 'ours', 0, 0); INSERT INTO tag VALUES (3, 'o'); INSERT INTO song_tag VALUES (4, 3)",
+          "INSERT INTO song VALUES (4, 'theirs', 0, 0), (5, 'last', 0, 0); INSERT INTO tag VALUES (3, 't'); INSERT INTO song_tag VALUES (4, 3), (5, 1)")
+    lines = merge()
+    assert of_table(lines, "song")["renumbered"] == [[4, 6], [5, 7]]
+    assert rows("SELECT s.title, t.name FROM song_tag JOIN song AS s ON s.id = song JOIN tag AS t ON t.id = tag ORDER BY s.id") == [
+        ("a", "x"), ("b", "y"), ("ours", "o"), ("theirs", "t"), ("last", "x")]
+
+
+def test_a_new_row_with_the_unique_values_of_a_new_row_is_that_row():
+    files(SONGS, "INSERT INTO tag VALUES (3, 'rock'), (4, 'pop'); INSERT INTO song_tag VALUES (1, 3)",
+          "INSERT INTO tag VALUES (3, 'pop'), (4, 'rock'); INSERT INTO song_tag VALUES (2, 4)")
+    lines = merge()
+    assert of_table(lines, "tag")["joined"] == 2
+    assert rows("SELECT song, name FROM song_tag JOIN tag ON tag.id = tag ORDER BY 1, 2") == [(1, "rock"), (1, "x"), (2, "rock"), (2, "y")]
+
+
+def test_equal_new_rows_are_one_row():
+    files("CREATE TABLE t(id INTEGER PRIMARY KEY, a, b)", "INSERT INTO t VALUES (1, 'a', 2)", "INSERT INTO t VALUES (1, 'a', 2)")
+    assert of_table(merge(), "t")["same"] == 1
+    assert rows("SELECT * FROM t") == [(1, "a", 2)]
+
+
+def test_children_of_rows_that_moved_are_no_rows_of_the_others():
+    files("CREATE TABLE o(id INTEGER PRIMARY KEY, who); CREATE TABLE line(id INTEGER PRIMARY KEY, o INT REFERENCES o, name TEXT, n INT, UNIQUE (o, name))",
+          "INSERT INTO o VALUES (1, 'ann'); INSERT INTO line VALUES (1, 1, 'tea', 2)",
+          "INSERT INTO o VALUES (1, 'bob'); INSERT INTO line VALUES (1, 1, 'tea', 5)")
+    merge()
+    assert rows("SELECT who, name, n FROM line JOIN o ON o.id = o ORDER BY who") == [("ann", "tea", 2), ("bob", "tea", 5)]
+
+
+def test_rows_of_a_tree_follow_their_parents():
+    files("CREATE TABLE c(id INTEGER PRIMARY KEY, parent INT REFERENCES c, name TEXT, UNIQUE (parent, name)); INSERT INTO c VALUES (1, NULL, 'root')",
+          "INSERT INTO c VALUES (2, 1, 'a'), (3, 2, 'b'), (4, 3, 'ours')",
+          "INSERT INTO c VALUES (2, 1, 'z'), (3, 1, 'a'), (4, 3, 'b'), (5, 4, 'theirs')")
+    merge()
+    path = "WITH RECURSIVE p(id, path) AS (SELECT id, name FROM c WHERE parent IS NULL UNION ALL SELECT c.id, path || '/' || name FROM c JOIN p ON c.parent = p.id) "
+    assert rows(path + "SELECT path FROM p ORDER BY 1") == [("root",), ("root/a",), ("root/a/b",), ("root/a/b/ours",), ("root/a/b/theirs",), ("root/z",)]
+
+
+def test_one_to_one_rows_follow_their_parent():
+    files("CREATE TABLE u(id INTEGER PRIMARY KEY, name); CREATE TABLE profile(u INTEGER PRIMARY KEY REFERENCES u, bio)",
+          "INSERT INTO u VALUES (1, 'ann'); INSERT INTO profile VALUES (1, 'A')", "INSERT INTO u VALUES (1, 'bob'); INSERT INTO profile VALUES (1, 'B')")
+    merge()
+    assert rows("SELECT name, bio FROM u JOIN profile ON u = id ORDER BY 1") == [("ann", "A"), ("bob", "B")]
+
+
+def test_assigned_numbers_are_one_row():
+    files("CREATE TABLE t(id INTEGER PRIMARY KEY, a, b)", "INSERT INTO t VALUES (7, 'o', 1)", "INSERT INTO t VALUES (7, 't', 1)")
+    found, = conflicts(merge("--assigned", "t", status=1))
+    assert found["column"] == "a" and rows("SELECT * FROM t") == [(7, "o", 1)]
+
+
+UNDECLARED = "CREATE TABLE tag(id INTEGER PRIMARY KEY, name); CREATE TABLE note_tag(note TEXT, tag_id INTEGER, n INT)"
+
+
+def test_what_looks_like_a_reference_is_asked_and_never_guessed():
+    files(UNDECLARED, "INSERT INTO tag VALUES (1, 'o')", "INSERT INTO tag VALUES (1, 't'); INSERT INTO note_tag VALUES ('x', 1, 1)")
+    before = content("ours.db")
+    lines = merge(status=2)
+    assert lines == [{"ask": "--ref note_tag.tag_id=tag or --no-ref note_tag.tag_id"}]
+    assert content("ours.db") == before
+    status, out, error = run("merge", "base.db", "ours.db", "theirs.db")
+    assert (status, out, error) == (2, "--ref note_tag.tag_id=tag or --no-ref note_tag.tag_id\n", "")
+
+
+def test_the_answer_to_the_question_is_taken():
+    files(UNDECLARED, "INSERT INTO tag VALUES (1, 'o')", "INSERT INTO tag VALUES (1, 't'); INSERT INTO note_tag VALUES ('x', 1, 1)")
+    merge("--ref", "note_tag.tag_id=tag")
+    assert rows("SELECT name FROM note_tag JOIN tag ON tag_id = id") == [("t",)]
+
+
+def test_the_answer_may_be_no():
+    files(UNDECLARED, "INSERT INTO tag VALUES (1, 'o')", "INSERT INTO tag VALUES (1, 't'); INSERT INTO note_tag VALUES ('x', 1, 1)")
+    merge("--no-ref", "note_tag.tag_id")
+    assert rows("SELECT tag_id FROM note_tag") == [(1,)]
+
+
+def test_answers_may_stand_in_a_file_beside_ours():
+    files(UNDECLARED, "INSERT INTO tag VALUES (1, 'o')", "INSERT INTO tag VALUES (1, 't'); INSERT INTO note_tag VALUES ('x', 1, 1)")
+    open(".sqlite-merge", "w").write("# tags\n--ref note_tag.tag_id=tag\n\n")
+    merge()
+    assert rows("SELECT name FROM note_tag JOIN tag ON tag_id = id") == [("t",)]
+
+
+def test_what_was_renumbered_once_is_found_again():
+    files(SONGS, "INSERT INTO song VALUES (4, 'ours', 0, 0)", "INSERT INTO song VALUES (4, 'theirs', 0, 0)")
+    merge()
+    make("next.db")
+    os.replace("theirs.db", "base.db")
+    make("theirs.db", SONGS, "INSERT INTO song VALUES (4, 'theirs', 0, 0)", "UPDATE song SET rating = 5 WHERE id = 4; INSERT INTO song VALUES (5, 'more', 1, 1); INSERT INTO song_tag VALUES (4, 1)")
+    merge()
+    assert rows("SELECT id, title, rating FROM song WHERE id > 3") == [(4, "ours", 0), (5, "theirs", 5), (6, "more", 1)]
+    assert rows("SELECT title FROM song_tag JOIN song ON id = song WHERE tag = 1 ORDER BY 1") == [("a",), ("theirs",)]
+
+
+# ---- constraints and foreign keys ----
+
+def test_exchanged_unique_values_pass():
+    files(SONGS, "", "UPDATE song SET title = 'q' WHERE id = 1; UPDATE song SET title = 'a' WHERE id = 2; UPDATE song SET title = 'b' WHERE id = 1")
+    merge()
+    assert rows("SELECT title FROM song ORDER BY id") == [("b",), ("a",), ("c",)]
+
+
+def test_a_row_that_a_constraint_refuses_is_left_out_and_listed_whole():
+    files(SONGS, "UPDATE tag SET name = 'new' WHERE id = 1", "INSERT INTO tag VALUES (3, 'new'); INSERT INTO song_tag VALUES (3, 3)")
+    found = conflicts(merge(status=1))
+    assert [(c["kind"], c["table"], c["taken"]) for c in found] == [("constraint", "tag", "none"), ("foreign key", "song_tag", "theirs")]
+    assert found[0]["theirs"] == {"id": 3, "name": "new"} and "UNIQUE" in found[0]["note"]
+    assert rows("SELECT name FROM song_tag JOIN tag ON id = tag WHERE song = 3") == [("new",)]
+
+
+def test_a_parent_that_a_child_needs_comes_back():
+    files(SONGS, "DELETE FROM song WHERE id = 3", "INSERT INTO song_tag VALUES (3, 1)")
+    found, = conflicts(merge(status=1))
+    assert (found["kind"], found["table"], found["key"], found["taken"]) == ("foreign key", "song", [3], "theirs")
+    assert rows("PRAGMA foreign_key_check") == [] and rows("SELECT title FROM song WHERE id = 3") == [("c",)]
+
+
+def test_a_deletion_is_cancelled_if_ours_refers_to_the_row():
+    files(SONGS, "INSERT INTO song_tag VALUES (3, 1)", "DELETE FROM song WHERE id = 3")
+    found, = conflicts(merge(status=1))
+    assert (found["kind"], found["table"], found["key"], found["taken"]) == ("foreign key", "song", [3], "ours")
+    assert rows("PRAGMA foreign_key_check") == [] and rows("SELECT title FROM song WHERE id = 3") == [("c",)]
+
+
+def test_no_trigger_fires():
+    schema = SONGS + "CREATE TABLE total(n); INSERT INTO total VALUES (3); CREATE TRIGGER t AFTER INSERT ON song BEGIN UPDATE total SET n = n + 1; END;"
+    files(schema, "", "INSERT INTO song VALUES (4, 'd', 0, 0)")
+    merge()
+    assert rows("SELECT n FROM total") == [(4,)]
+
+
+# ---- declarations ----
+
+def test_columns_that_both_have_added_stay():
+    files(SONGS, "ALTER TABLE song ADD COLUMN mine TEXT DEFAULT 'm'; UPDATE song SET mine = 'o' WHERE id = 1",
+          "ALTER TABLE song ADD COLUMN year INT DEFAULT 1900; UPDATE song SET year = 1999 WHERE id = 1; INSERT INTO song VALUES (4, 'd', 0, 0, 2000)")
+    merge()
+    assert rows("SELECT id, mine, year FROM song") == [(1, "o", 1999), (2, "m", 1900), (3, "m", 1900), (4, "m", 2000)]
+
+
+def test_a_renamed_column_keeps_what_the_other_side_wrote():
+    for ours, theirs in ("RENAME", "UPDATE"), ("UPDATE", "RENAME"):
+        for name in "base.db", "ours.db", "theirs.db":
+            if os.path.exists(name):
+                os.remove(name)
+        how = {"RENAME": "ALTER TABLE song RENAME COLUMN rating TO stars; UPDATE song SET stars = 7 WHERE id = 2", "UPDATE": "UPDATE song SET rating = 8 WHERE id = 1"}
+        files(SONGS, how[ours], how[theirs])
+        merge()
+        assert rows("SELECT stars FROM song") == [(8,), (7,), (3,)]
+
+
+def test_a_dropped_column_goes_unless_the_other_side_has_changed_it():
+    files(SONGS, "", "ALTER TABLE song DROP COLUMN rating; UPDATE song SET plays = 1 WHERE id = 1")
+    merge()
+    assert rows("SELECT * FROM song WHERE id = 1") == [(1, "a", 1)]
+
+
+def test_a_dropped_column_that_was_changed_stays_and_is_listed():
+    files(SONGS, "UPDATE song SET rating = 9 WHERE id = 1", "ALTER TABLE song DROP COLUMN rating; UPDATE song SET plays = 1 WHERE id = 1")
+    found, = conflicts(merge(status=1))
+    assert (found["kind"], found["column"]) == ("schema", "rating") and rows("SELECT * FROM song WHERE id = 1") == [(1, "a", 1, 9)]
+
+
+def test_a_table_made_anew_takes_the_rows_of_ours():
+    files("CREATE TABLE t(id INTEGER PRIMARY KEY, a, b); CREATE INDEX i ON t(a); INSERT INTO t VALUES (1, 'x', 1)", "INSERT INTO t VALUES (2, 'o', 5)",
+          "CREATE TABLE n(id INTEGER PRIMARY KEY, a TEXT NOT NULL DEFAULT 'q', b INT CHECK (b < 10)); INSERT INTO n SELECT * FROM t; DROP TABLE t; ALTER TABLE n RENAME TO t; CREATE INDEX i ON t(a); INSERT INTO t VALUES (2, 't', 6)")
+    merge()
+    assert rows("SELECT * FROM t") == [(1, "x", 1), (2, "o", 5), (3, "t", 6)]
+    assert rows("SELECT name FROM sqlite_master WHERE type = 'index'") == [("i",)]
+
+
+def test_declarations_that_do_not_go_together_are_refused():
+    files(SONGS, "ALTER TABLE song ADD COLUMN year INT", "ALTER TABLE song ADD COLUMN year TEXT")
+    refused("merge: song: its declaration was changed in both files .*")
+
+
+def test_new_tables_indexes_views_and_triggers_come():
+    files(SONGS, "", """CREATE TABLE album(id INTEGER PRIMARY KEY, name); INSERT INTO album VALUES (1, 'A');
+        CREATE INDEX by_plays ON song(plays); CREATE VIEW loud AS SELECT * FROM song; CREATE TRIGGER t AFTER DELETE ON song BEGIN SELECT 1; END""")
+    merge()
+    assert rows("SELECT name FROM sqlite_master WHERE name IN ('album', 'by_plays', 'loud', 't') ORDER BY 1") == [("album",), ("by_plays",), ("loud",), ("t",)]
+    assert rows("SELECT * FROM album") == [(1, "A")]
+
+
+def test_a_dropped_table_goes_unless_its_rows_were_changed():
+    files(SONGS + "CREATE TABLE a(x); INSERT INTO a VALUES (1); CREATE TABLE b(x); INSERT INTO b VALUES (1); CREATE TABLE c(x); INSERT INTO c VALUES (1)",
+          "INSERT INTO b VALUES (2); DROP TABLE c", "DROP TABLE a; DROP TABLE b; INSERT INTO c VALUES (3)")
+    found = conflicts(merge(status=1))
+    assert [(c["kind"], c["table"], c["taken"]) for c in found] == [("schema", "b", "ours"), ("schema", "c", "theirs")]
+    assert rows("SELECT name FROM sqlite_master WHERE name IN ('a', 'b', 'c')") == [("b",), ("c",)] and rows("SELECT x FROM c") == [(1,), (3,)]
+
+
+def test_a_unique_index_that_the_rows_refuse_is_listed():
+    files(SONGS, "INSERT INTO song VALUES (4, 'd', 5, 0)", "CREATE UNIQUE INDEX u ON song(plays)")
+    found, = conflicts(merge(status=1))
+    assert (found["kind"], found["table"], found["taken"]) == ("schema", "u", "none")
+
+
+# ---- virtual tables ----
+
+def test_a_full_text_index_of_a_table_is_made_anew():
+    files("CREATE TABLE note(id INTEGER PRIMARY KEY, body); CREATE VIRTUAL TABLE find USING fts5(body, content='note', content_rowid='id'); INSERT INTO note VALUES (1, 'one'); INSERT INTO find(rowid, body) VALUES (1, 'one')",
+          "INSERT INTO note VALUES (2, 'ours'); INSERT INTO find(rowid, body) VALUES (2, 'ours')", "INSERT INTO note VALUES (2, 'theirs'); INSERT INTO find(rowid, body) VALUES (2, 'theirs')")
+    merge()
+    assert rows("SELECT rowid FROM find WHERE find MATCH 'theirs'") == [(3,)] and rows("SELECT rowid FROM find WHERE find MATCH 'ours'") == [(2,)]
+
+
+@pytest.mark.parametrize("module", ["fts5", "fts4"])
+def test_rows_of_a_full_text_table_are_merged_one_by_one(module):
+    files(f"CREATE VIRTUAL TABLE find USING {module}(title, body); INSERT INTO find(rowid, title, body) VALUES (1, 'a', 'one'), (2, 'b', 'two')",
+          "UPDATE find SET title = 'A' WHERE rowid = 1; INSERT INTO find(rowid, title) VALUES (7, 'seven')", "UPDATE find SET body = 'One' WHERE rowid = 1; DELETE FROM find WHERE rowid = 2; INSERT INTO find(rowid, title) VALUES (8, 'eight')")
+    merge()
+    assert rows("SELECT rowid, title, body FROM find ORDER BY 1") == [(1, "A", "One"), (7, "seven", None), (8, "eight", None)]
+    assert rows("SELECT rowid FROM find WHERE find MATCH 'eight'") == [(8,)]
+
+
+def test_rows_of_an_r_tree_are_merged_one_by_one():
+    files("CREATE VIRTUAL TABLE box USING rtree(id, x0, x1); INSERT INTO box VALUES (1, 0, 1), (2, 1, 2)", "INSERT INTO box VALUES (3, 3, 4)", "UPDATE box SET x1 = 9 WHERE id = 1; DELETE FROM box WHERE id = 2; INSERT INTO box VALUES (4, 5, 6)")
+    merge()
+    assert rows("SELECT id, x1 FROM box ORDER BY 1") == [(1, 9.0), (3, 4.0), (4, 6.0)]
+
+
+def test_a_full_text_table_without_content_is_taken_whole_or_listed():
+    schema = "CREATE VIRTUAL TABLE find USING fts5(body, content=''); INSERT INTO find(rowid, body) VALUES (1, 'one')"
+    files(schema, "", "INSERT INTO find(rowid, body) VALUES (2, 'two')")
+    merge()
+    assert rows("SELECT rowid FROM find WHERE find MATCH 'two'") == [(2,)]
+
+
+# ---- files ----
+
+def test_a_base_that_is_too_old_is_refused_if_numbers_add_up():
+    old = "UPDATE song SET plays = plays + 3 WHERE id = 2; UPDATE song SET rating = 9 WHERE id IN (1, 2, 3);"
+    files(SONGS, old, old + "UPDATE song SET plays = plays + 1 WHERE id = 2")
+    refused("merge: 3 of 3 changes of theirs.db are in ours.db, too: BASE is older .*", "--add", "song.plays")
+    merge("--add", "song.plays", "--base-is-fork")
+
+
+def test_files_that_cannot_be_read_are_named():
+    files(SONGS)
+    open("junk.db", "w").write("this is no database, by far, though it is longer than a header of one" * 9)
+    refused("junk.db: is not an SQLite database, or it is encrypted", words=("base.db", "ours.db", "junk.db"))
+    refused("gone.db: there is no such file", words=("gone.db", "ours.db", "theirs.db"))
+    refused("merge: THEIRS and OURS are one file: ours.db", words=("base.db", "ours.db", "ours.db"))
+
+
+def test_without_base_it_says_what_may_be_meant():
+    files(SONGS)
+    refused("merge: without BASE .* --copies, .* or --unrelated, .*", words=("ours.db", "theirs.db"))
+    refused(r"merge takes \[OPTION...\] BASE OURS THEIRS, not 1 argument: .*", words=("ours.db",))
+
+
+def test_copies_without_base():
+    files(SONGS, "UPDATE song SET title = 'A' WHERE id = 1; DELETE FROM song_tag", "DELETE FROM song_tag; INSERT INTO song VALUES (9, 'new', 0, 0)")
+    seen, out, _ = run("merge", "--json", "--copies", "ours.db", "theirs.db")
+    assert seen == 1 and rows("SELECT id, title FROM song") == [(1, "A"), (2, "b"), (3, "c"), (9, "new")]
+
+
+def test_unrelated_files_without_base():
+    make("ours.db", SONGS)
+    make("theirs.db", SONGS.replace("'b'", "'z'"))
+    seen, out, error = run("merge", "--unrelated", "ours.db", "theirs.db")
+    assert (seen, error) == (0, ""), out
+    assert rows("SELECT title FROM song ORDER BY id") == [("a",), ("b",), ("c",), ("z",)]
+    assert rows("SELECT count(*) FROM song_tag JOIN song ON song.id = song WHERE title = 'z'") == [(1,)]
+
+
+def test_files_in_wal_mode_stay_as_they_are_and_nothing_is_left_beside_them(place):
+    files(SONGS, "PRAGMA journal_mode = wal; UPDATE song SET title = 'A' WHERE id = 1", "PRAGMA journal_mode = wal; UPDATE song SET rating = 9 WHERE id = 1")
+    make("base.db", "PRAGMA journal_mode = wal")
+    merge()
+    assert rows("SELECT title, rating FROM song WHERE id = 1") == [("A", 9)] and rows("PRAGMA journal_mode") == [("wal",)]
+    assert sorted(os.listdir(".")) == ["base.db", "ours.db", "theirs.db"]
+
+
+def test_what_stands_in_a_write_ahead_log_is_merged():
+    files(SONGS)
+    db = sqlite3.connect("theirs.db", isolation_level=None)
+    db.execute("PRAGMA journal_mode = wal")
+    db.execute("UPDATE song SET rating = 9 WHERE id = 1")
+    merge()
+    db.close()
+    assert rows("SELECT rating FROM song WHERE id = 1") == [(9,)]
+
+
+def test_read_only_files_can_be_merged_from(place):
+    files(SONGS, "", "UPDATE song SET rating = 9 WHERE id = 1")
+    folder = place / "locked"
+    folder.mkdir()
+    for name in "base.db", "theirs.db":
+        os.rename(name, folder / name)
+        os.chmod(folder / name, stat.S_IRUSR)
+    os.chmod(folder, stat.S_IRUSR | stat.S_IXUSR)
+    try:
+        seen, out, error = run("merge", folder / "base.db", "ours.db", folder / "theirs.db")
+    finally:
+        os.chmod(folder, stat.S_IRWXU)
+    assert (seen, error) == (0, "") and rows("SELECT rating FROM song WHERE id = 1") == [(9,)]
+
+
+def test_output_leaves_ours_as_it_was():
+    files(SONGS, "", "UPDATE song SET rating = 9 WHERE id = 1")
+    before = content("ours.db")
+    merge("--output", "new.db")
+    assert content("ours.db") == before and rows("SELECT rating FROM song WHERE id = 1", "new.db") == [(9,)]
+    assert sorted(os.listdir(".")) == ["base.db", "new.db", "ours.db", "theirs.db"]
+
+
+def test_a_dry_run_changes_nothing():
+    files(SONGS, "", "UPDATE song SET rating = 9 WHERE id = 1")
+    before = content("ours.db")
+    assert of_table(merge("--dry-run"), "song")["updated"] == 1 and content("ours.db") == before
+
+
+def test_conflicts_can_be_kept_in_the_file():
+    files(SONGS, "UPDATE song SET title = 'A' WHERE id = 1", "UPDATE song SET title = 'B' WHERE id = 1")
+    merge("--conflict-table", status=1)
+    assert rows("SELECT kind, table_name, row_key, column_name, base, ours, theirs, taken FROM _merge_conflicts") == [("column", "song", "[1]", "title", "a", "A", "B", "ours")]
+    refused("merge: ours.db has conflicts of a merge before: .*")
+
+
+def test_files_that_count_are_left_to_sync():
+    make_counting = program.make
+    files(SONGS)
+    make_counting("ours.db", "CREATE VIRTUAL TABLE views USING counter(page PRIMARY KEY, n COUNTER)")
+    refused("merge: ours.db counts already: files that do need no BASE: sqlite-counter sync ours.db theirs.db")
+
+
+def test_encodings_must_be_one():
+    make("base.db", "PRAGMA encoding = 'UTF-16le'", SONGS)
+    make("theirs.db", "PRAGMA encoding = 'UTF-16le'", SONGS)
+    make("ours.db", SONGS)
+    refused("merge: theirs.db has texts in UTF-16le, ours.db in UTF-8: files of one encoding can be merged")
+    make("ours16.db", "PRAGMA encoding = 'UTF-16le'", SONGS)
+    make("theirs.db", "UPDATE song SET title = 'ä' WHERE id = 1")
+    assert run("merge", "base.db", "ours16.db", "theirs.db")[0] == 0 and rows("SELECT title FROM song WHERE id = 1", "ours16.db") == [("ä",)]
