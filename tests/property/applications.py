@@ -59,15 +59,17 @@ class Table:
             if unique and origin != "pk" and not partial:
                 self.unique.append([row[2] for row in db.execute(f'PRAGMA index_info("{index}")')])
         listed = ", ".join(f'"{column}"' for column in [*self.key, *self.regular, *self.counters])
-        self.query, self.width = f'SELECT {listed} FROM "{name}"', len(self.key)
+        self.query = f'SELECT {listed} FROM "{name}"'
 
     def rows(self, db):
         names = [*self.regular, *self.counters]
         found = {}
         for row in db.execute(self.query):
-            key = tuple(value.lower() if self.folds and isinstance(value, str) else value for value in row[:self.width])
-            found[key] = dict(zip(names, row[self.width:]))
+            found[self.key_of(row)] = dict(zip(names, row[len(self.key):]))
         return found
+
+    def key_of(self, row):
+        return tuple(value.lower() if self.folds and isinstance(value, str) else value for value in row[:len(self.key)])
 
     def clashes(self, key, row, shown):
         """The rows that have a value of a UNIQUE index which this one should have."""
@@ -184,10 +186,10 @@ class File:
         """The key that was given out, told by RETURNING or by last_insert_rowid(); None where the INSERT failed."""
         names, marks = ", ".join(f'"{name}"' for name in values), ", ".join("?" * len(values))
         returning = sqlite3.sqlite_version_info >= (3, 35) and self.draw.random() < .5
-        keys = self.world_table(table).key
+        keys, before = self.world_table(table).key, self.shown
         found = self.do(f'{verb} INTO "{table}"({names}) VALUES ({marks})' + f' RETURNING "{keys[0]}"' * returning, *values.values(),
                         home=home, rewrites=(table, tuple(map(values.get, keys))) if "REPLACE" in verb else None)
-        if found is None or returning and not found:
+        if found is None or self.shown == before:
             return None
         key = found[0][0] if returning else self.db.execute("SELECT last_insert_rowid()").fetchone()[0]
         assert not self.world_table(table).spread or (key,) in self.shown[table]
@@ -195,6 +197,13 @@ class File:
 
     def world_table(self, name):
         return next(table for table in self.world.tables if table.name == name)
+
+    def ask(self, call, *values, home="new"):
+        """A call of the program of the application, which is a transaction: what it answers, None where it failed."""
+        self.wait()
+        answer = self.world.application.worker.call(self.path, call, *values)
+        self.take(home)
+        return answer.get("value")
 
     def count(self, table, key, name, n):
         """As the application counts: the sum is kept beside the model."""
@@ -376,7 +385,7 @@ class File:
     def check_listed(self, wanted):
         """What is not as the model has it is listed, and has a reason; nothing else is listed."""
         lower = {name.lower(): name for name in wanted}
-        listed = {(name, self.values(key[1:-1])) for _, name, key, *_ in self.listed()}
+        listed = {(name, self.key_of(name, key)) for _, name, key, *_ in self.listed()}
         for table in self.world.tables:
             shown, mine = self.shown[table.name], wanted[table.name]
             for key in shown.keys() | mine.keys():
@@ -392,9 +401,8 @@ class File:
                 else:
                     assert self.below(table.name, key), (table.name, key, "nobody refers to it")
 
-    def values(self, text):
-        """Of a key as it is told."""
-        return tuple(self.db.execute(f"SELECT {text}").fetchone())
+    def key_of(self, name, told):
+        return self.world_table(name).key_of(self.db.execute(f"SELECT {told[1:-1]}").fetchone())
 
     def below(self, name, key):
         """The rows that refer to this one."""
@@ -492,12 +500,12 @@ def settle(world):
             break
         file = world.draw.choice(listing)
         for _, name, key, _, _, _, why in file.listed():
-            found = re.search(r"the row \((.*?)\) (?:has|of (\w+) refers)", why or "")
+            found = re.search(r"the row (\(.*?\)) (?:has|of (\w+) refers)", why or "")
             if found:
-                gone |= file.delete(found[2] or name, file.values(found[1]))
+                gone |= file.delete(found[2] or name, file.key_of(found[2] or name, found[1]))
             else:
-                table = file.world_table(name)
-                for other in table.clashes(file.values(key[1:-1]), file.model[name][file.values(key[1:-1])], file.shown[name]):
+                key = file.key_of(name, key)
+                for other in file.world_table(name).clashes(key, file.model[name][key], file.shown[name]):
                     gone |= file.delete(name, other)
         for _ in range(3):
             ring(world, False)

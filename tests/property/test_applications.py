@@ -5,8 +5,8 @@ foreign key is broken; indexes of FTS5 and totals of triggers are right. In worl
 import importlib.util
 import random
 import shutil
-import sqlite3
 import subprocess
+import sys
 
 import pytest
 
@@ -16,25 +16,29 @@ from files import EXTENSION
 
 
 class Application:
-    counters, left, transactions = [], [], True
-    deletes = []  # tables of which a row is deleted by one statement
+    counters, left, transactions = [], [], False
 
     def step(self, file):
         name = file.draw.choice([name for name in dir(self) if name.startswith("do_")])
         getattr(self, name)(file)
 
+    def check(self, world):
+        pass
+
+
+class InSql(Application):
+    transactions = True
+    deletes = []  # tables from which one statement deletes a row
+
     def do_delete(self, file):
-        """A row of its own; one that others refer to is refused, unless they go along."""
+        """A row of its own; it is refused if others refer to it, unless they go along."""
         table = file.draw.choice(self.deletes)
         key = file.own(table)
         if key:
             file.do(f'DELETE FROM "{table}" WHERE {file.world_table(table).where()}', *key)
 
-    def check(self, world):
-        pass
 
-
-class Shop(Application):
+class Shop(InSql):
     name = "shop"
     counters, left = ["products.stock", "products.sold", "customer_details.points"], ["price_log"]
     deletes = ["categories", "products", "customers", "orders", "order_items", "employees", "departments", "customer_details"]
@@ -195,7 +199,7 @@ class Shop(Application):
                                    ("UPDATE products SET stock = stock + 1, sku = 'one'",)]))
 
 
-class Notes(Application):
+class Notes(InSql):
     name, counters = "notes", ["notes.views"]
     deletes = ["notes", "notes", "note_tags", "note_tags", "attachments", "tags", "notebooks"]
     WORDS = ["tea", "jam", "oat", "rye", "fig"]
@@ -281,7 +285,7 @@ class Notes(Application):
                 self.do_search(file)
 
 
-class Music(Application):
+class Music(InSql):
     name, counters = "music", ["Track.PlayCount"]
     deletes = ["Artist", "Album", "Employee", "Customer", "Genre", "Track", "Invoice", "InvoiceLine", "Playlist", "PlaylistTrack", "PlaylistTrack"]
 
@@ -358,7 +362,7 @@ class Music(Application):
         file.do("INSERT INTO Album(Title, ArtistId) VALUES (?, 1), ('x', -1)", file.world.uid())
 
 
-class Rails(Application):
+class Rails(InSql):
     name, counters = "rails", ["posts.comments_count", "users.sign_in_count"]
     deletes = ["users", "posts", "comments", "tags", "posts_tags", "memberships", "groups", "pictures"]
     NOW = {"created_at": "2024-05-01 00:00:00"}
@@ -455,6 +459,217 @@ class Rails(Application):
         file.do("UPDATE users SET sign_in_count = sign_in_count + 1, email = 'one'")
 
 
+# ---- by an ORM -----------------------------------------------------------------------------------
+
+class ByProgram(Application):
+    """Each call is a transaction of the program."""
+
+    def __init__(self, worker):
+        self.worker = worker
+
+    def key(self, row):
+        return row and row[0]
+
+
+class Django(ByProgram):
+    name, counters = "django", ["library_item.stock", "library_profile.loans"]
+    ROWS = {"Item": "library_item", "Loan": "library_loan", "Author": "library_author", "User": "auth_user", "Contribution": "library_contribution"}
+
+    def do_user(self, file):
+        file.ask("user", file.once("carl", "dora"))
+
+    def do_book(self, file):
+        author = file.parent("library_author")
+        if author:
+            home = file.home("library_author", author)
+            file.ask("book", file.world.uid(), file.once("978-1", "978-2"), *author, home=home)
+
+    def do_items(self, file):
+        keys = file.ask("items", [file.world.uid() for _ in range(3)])
+        assert all((key,) in file.shown["library_item"] for key in keys)
+
+    def do_author(self, file):
+        mentor, user = file.parent("library_author"), file.parent("auth_user")
+        has_one = user and file.refers("library_author", "user_id", user[0])
+        file.ask("author", file.world.uid(), self.key(mentor), user[0] if user and not has_one and file.is_mine(user) else None)
+
+    def do_mentor(self, file):
+        author, mentor = file.any("library_author"), file.parent("library_author")
+        if author and mentor:
+            file.ask("mentor", *author, *mentor)
+
+    def do_title(self, file):
+        item = file.any("library_item")
+        if item:
+            file.ask("title", *item, file.world.uid())
+
+    def do_lend(self, file):
+        item, user = file.parent("library_item"), file.parent("auth_user")
+        if item and user and file.ask("lend", *item, *user):
+            file.mean("library_item", item, "stock", -1)
+            file.mean("library_profile", user, "loans", 1)
+
+    do_lend_more = do_lend
+
+    def do_give_back(self, file):
+        loan = file.any("library_loan")
+        if loan:
+            item = file.shown["library_loan"][loan]["item_id"]
+            file.ask("give_back", *loan)
+            file.mean("library_item", (item,), "stock", 1)
+
+    def do_tag(self, file):
+        item, slug = file.parent("library_item"), file.draw.choice(["math", "fiction", "new", "old"])
+        if item and file.is_mine(item, slug):
+            file.ask("tag", *item, slug, home=None)
+
+    do_tag_more = do_tag
+
+    def do_untag(self, file):
+        item = file.any("library_item")
+        if item:
+            file.ask("untag", *item, "math")
+
+    def do_set_tags(self, file):
+        item = file.parent("library_item")
+        if item:
+            file.ask("set_tags", *item, [slug for slug in ["math", "fiction", "new", "old"] if file.is_mine(item, slug)])
+
+    def do_profile(self, file):
+        user = file.parent("auth_user")
+        if user:
+            file.ask("profile", *user, file.world.uid(), home=file.home("auth_user", user))
+
+    def do_group(self, file):
+        user = file.parent("auth_user")
+        if user:
+            file.ask("group", file.once("staff", "press", "guests"), *user)
+
+    def do_delete(self, file):
+        """What Django takes along has the same home, or goes by SET NULL."""
+        model = file.draw.choice(list(self.ROWS))
+        key = file.own(self.ROWS[model])
+        if key:
+            file.ask("delete", model, *key)
+
+    def do_undone(self, file):
+        item, before = file.any("library_item"), file.shown
+        file.ask("undone", [file.world.uid()], self.key(item))
+        assert file.shown == before
+
+    def do_half_undone(self, file):
+        item = file.any("library_item")
+        if item:
+            key = file.ask("half_undone", file.world.uid(), file.world.uid(), *item)
+            assert (key,) in file.shown["library_item"]
+            file.mean("library_item", item, "stock", 1)
+
+
+class ActiveRecord(ByProgram):
+    name, counters = "rails", Rails.counters
+
+    def do_user(self, file):
+        file.ask("user", file.once("carl", "dora"), file.world.uid())
+
+    def do_sign_in(self, file):
+        user = file.any("users")
+        if user and file.ask("sign_in", *user):
+            file.mean("users", user, "sign_in_count", 1)
+
+    def do_email(self, file):
+        user = file.any("users")
+        if user:
+            file.ask("email", *user, file.once("carl", "dora", "emil"))
+
+    def do_post(self, file):
+        user = file.parent("users")
+        if user:
+            key = file.ask("post", *user, file.world.uid(), file.draw.choices(["ruby", "news", "tips"], k=2))
+            assert (key,) in file.shown["posts"]
+
+    def do_edit(self, file):
+        post = file.any("posts")
+        if post:
+            file.ask("edit", *post, file.world.uid())
+
+    def do_comment(self, file):
+        post, above = file.parent("posts"), file.parent("comments")
+        if post and file.ask("comment", *post, self.key(above), file.world.uid(), home=file.home("comments", above) if above else "new"):
+            file.mean("posts", post, "comments_count", 1)
+
+    do_comment_more = do_comment
+
+    def do_delete_comment(self, file):
+        comment = file.own("comments")
+        if comment:
+            post = file.shown["comments"][comment]["post_id"]
+            file.ask("delete_comment", *comment)
+            if comment not in file.shown["comments"]:
+                file.mean("posts", (post,), "comments_count", -1)
+
+    def do_delete_post(self, file):
+        post = file.own("posts")
+        if post:
+            file.ask("delete_post", *post)
+
+    def do_tag(self, file):
+        post = file.any("posts")
+        if post:
+            file.ask("tag", *post, file.draw.choice(["ruby", "news", "tips", "Ruby"]))
+
+    def do_untag(self, file):
+        post = file.any("posts")
+        if post:
+            file.ask(*file.draw.choice([("untag", *post), ("set_tags", *post, ["ruby", "tips"])]))
+
+    def do_group(self, file):
+        user = file.parent("users")
+        if user:
+            file.ask("group", file.world.uid(), *user)
+
+    def do_member(self, file):
+        group, user = file.any("groups"), file.parent("users")
+        if group and user:
+            file.ask("member", *group, *user, file.world.uid())
+
+    def do_picture(self, file):
+        post = file.any("posts")
+        if post:
+            file.ask("picture", *post, file.world.uid())
+
+    def do_undone(self, file):
+        user, before = file.any("users"), file.shown
+        if user:
+            file.ask("undone", *user, file.world.uid())
+            assert file.shown == before
+
+    def do_half_undone(self, file):
+        user = file.any("users")
+        if user:
+            key = file.ask("half_undone", *user, file.world.uid())
+            assert (key,) in file.shown["users"]
+
+
+@pytest.fixture(scope="module")
+def django():
+    if not importlib.util.find_spec("django"):
+        pytest.skip("needs python3-django")
+    worker = Worker([sys.executable, "-m", "library", EXTENSION], PYTHONPATH=str(SCHEMAS), PYTHONDONTWRITEBYTECODE="1")
+    yield Django(worker)
+    worker.close()
+
+
+@pytest.fixture(scope="module")
+def activerecord():
+    if not shutil.which("ruby") or subprocess.run(["ruby", "-e", "require 'active_record'; require 'sqlite3'"], capture_output=True).returncode:
+        pytest.skip("needs ruby-activerecord and ruby-sqlite3")
+    worker = Worker(["ruby", SCHEMAS / "blog.rb", EXTENSION])
+    yield ActiveRecord(worker)
+    worker.close()
+
+
+# ---- worlds --------------------------------------------------------------------------------------
+
 def worlds(application, folder, number, is_calm):
     world = World(random.Random(f"{SEED} {application.name} {number} {is_calm}"), application, folder, is_calm)
     try:
@@ -469,3 +684,10 @@ def worlds(application, folder, number, is_calm):
 @pytest.mark.parametrize("application", [Shop, Notes, Music, Rails])
 def test_three_files_of_an_application_agree(tmp_path, application, number, is_calm):
     worlds(application(), tmp_path, number, is_calm)
+
+
+@pytest.mark.parametrize("is_calm", [True, False], ids=["calm", "meeting"])
+@pytest.mark.parametrize("number", range(max(1, EXAMPLES // 20)))
+@pytest.mark.parametrize("orm", ["django", "activerecord"])
+def test_three_files_of_an_orm_agree(tmp_path, request, orm, number, is_calm):
+    worlds(request.getfixturevalue(orm), tmp_path, number, is_calm)
