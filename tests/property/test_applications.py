@@ -670,24 +670,23 @@ def activerecord():
 
 # ---- worlds --------------------------------------------------------------------------------------
 
-def worlds(application, folder, number, is_calm):
+def world_of(application, folder, number, is_calm):
     world = World(random.Random(f"{SEED} {application.name} {number} {is_calm}"), application, folder, is_calm)
     try:
         play(world)
     finally:
         world.close()
-    return world
 
 
 @pytest.mark.parametrize("is_calm", [True, False], ids=["calm", "meeting"])
 @pytest.mark.parametrize("number", range(max(1, EXAMPLES // 20)))
 @pytest.mark.parametrize("application", [Shop, Notes, Music, Rails])
 def test_three_files_of_an_application_agree(tmp_path, application, number, is_calm):
-    worlds(application(), tmp_path, number, is_calm)
+    world_of(application(), tmp_path, number, is_calm)
 
 
-@pytest.mark.parametrize("is_calm", [True, False], ids=["calm", "meeting"])
 @pytest.mark.parametrize("number", range(max(1, EXAMPLES // 20)))
 @pytest.mark.parametrize("orm", ["django", "activerecord"])
-def test_three_files_of_an_orm_agree(tmp_path, request, orm, number, is_calm):
-    worlds(request.getfixturevalue(orm), tmp_path, number, is_calm)
+def test_three_files_of_an_orm_agree(tmp_path, request, orm, number):
+    """One world in three is not calm."""
+    world_of(request.getfixturevalue(orm), tmp_path, number, random.Random(f"{SEED} {orm} {number}").random() < .67)
