@@ -362,8 +362,8 @@ static void show_regular(const shown_row *row, sqlite3_value **keys)
     ctr_row_values_reset(row->table);
 }
 
-/* Shows a row that has no value to be listed: it waits, and all of its columns are its key, or it has
- * ended in a table that shows no counters. */
+/* Shows a row that has no value to be listed: it waits, and all of its columns are its key, or it
+ * has ended in a table that shows no counters. */
 static void show_alone(const shown_row *row)
 {
     const ctr_shown none = {.null = true};
