@@ -362,12 +362,13 @@ static void show_regular(const shown_row *row, sqlite3_value **keys)
     ctr_row_values_reset(row->table);
 }
 
-/* Shows a row that has ended in a table that shows no counters: it has no value that differs. */
-static void show_ended(const shown_row *row)
+/* Shows a row that has no value to be listed: it waits, and all of its columns are its key, or it
+ * has ended in a table that shows no counters. */
+static void show_alone(const shown_row *row)
 {
     const ctr_shown none = {.null = true};
     const ctr_tracked *tracked = row->showing->tracked;
-    if (!row->apart.ended) return;
+    if (!row->apart.ended && !(row->apart.waits && tracked->n_regular == 0)) return;
     for (int i = 0; i < tracked->shape->n_counters; i++)
         if (ctr_tracked_column_of(tracked, i)) return;
     show_apart_column(row, NULL, &none, &none);
@@ -390,7 +391,7 @@ static void show_apart_row(shown_row *row, int64_t rowid)
         for (int i = 0; i < tracked->shape->n_counters && ctr_rc(conn) == SQLITE_OK; i++)
             show_apart_counter(row, i);
         show_regular(row, keys);
-        if (ctr_rc(conn) == SQLITE_OK) show_ended(row);
+        if (ctr_rc(conn) == SQLITE_OK) show_alone(row);
     }
     for (int i = 0; row->row->found && keys && i < tracked->shape->n_keys; i++)
         sqlite3_value_free(keys[i]);

@@ -883,6 +883,10 @@ static void show_row(ctr_merge *merge, sqlite3_value **values)
 void ctr_merge_note_number(ctr_merge *merge)
 {
     ctr_spread *spread = &merge->spread;
+    if (spread->is && spread->unsettled != merge->conn->unsettled) { /* a trigger's xBegin jumped */
+        ctr_spread_read(spread, merge->row.tab);
+        spread->unsettled = merge->conn->unsettled;
+    }
     if (!spread->is || !spread->has_place || spread->taken) return;
     int64_t key = sqlite3_value_int64(merge->keys[0]);
     if (key < spread->place || key > spread->most) return;

@@ -202,6 +202,7 @@ static bool jump(ctr_spread *spread, const ctr_tracked *tracked, ctr_tab *tab,
     set_sequence(tab, tracked->table, spread->place - 1);
     spread->before = spread->last;
     spread->last = spread->place - 1;
+    tab->conn->unsettled++; /* for a merge that has read the place */
     return true;
 }
 

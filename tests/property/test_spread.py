@@ -290,3 +290,26 @@ def test_the_simulated_odds_of_one_number_in_two_files_are_those_that_are_drawn(
     assert met > 50 and 0.7 < met / expected < 1.4, f"{met} where {expected} are expected"
     expected = odds.simulate(8, 10, 50000)[0]
     assert 20 * expected < 0.01, "a million syncs of eight files, ten rows each"
+
+
+def test_a_place_that_is_drawn_while_a_feed_is_taken_is_left_for_keys_above_it(tmp_path):
+    """The first row of the feed draws it, above the keys that are there by then; the next rows may lie above it."""
+    for number in range(12):
+        paths = [str(tmp_path / f"{number}{name}.db") for name in "abc"]
+        one = connect(paths[0])
+        one.executescript(f"PRAGMA synchronous = OFF; {ORDERS.format('orders', '')}; INSERT INTO orders(uid) VALUES ('a')")
+        one.execute("SELECT counter_replicate('orders', 'n', 'keys=spread')").fetchall()
+        for path in paths[1:]:
+            one.execute("VACUUM INTO ?", (path,))
+        two, three = connect(paths[1]), connect(paths[2])
+        two.execute("INSERT INTO orders(uid) VALUES ('b')")
+        three.execute("SELECT * FROM counter_pull(?)", (paths[1],)).fetchall()
+        three.execute("INSERT INTO orders(uid) VALUES ('c')")
+        feed = three.execute("SELECT table_name, key, change, seq, source FROM counter_changes(0)").fetchall()
+        one.execute("BEGIN")
+        one.executemany("INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES (?, ?, ?, ?, ?)", feed)
+        one.execute("COMMIT")
+        given = [db.execute("INSERT INTO orders(uid) VALUES ('d')").lastrowid for db in (one, three)]
+        assert given[0] != given[1]
+        for db in one, two, three:
+            db.close()

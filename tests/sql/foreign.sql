@@ -28,6 +28,8 @@ SELECT counter_replicate('item', 'n');
 --= 0
 INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT * FROM fed.first;
 SELECT table_name, row_key, column_name, state, merged FROM counter_tracked WHERE row_key NOT NULL ORDER BY 1, 2, 3;
+--= category|('new')|NULL|waits|NULL
+--= category|('old')|NULL|waits|NULL
 --= item|('jam')|cat|waits|old
 --= item|('jam')|n|waits|3
 --= item|('jam')|name|waits|Jam

@@ -237,6 +237,32 @@ SELECT id FROM shown ORDER BY n;
 --= parent
 --= child
 
+-- # a-row-that-waits-is-listed-though-all-of-its-columns-are-its-key
+PRAGMA foreign_keys = ON;
+ATTACH 'office.db' AS office;
+CREATE TABLE main.tags(name TEXT PRIMARY KEY);
+CREATE TABLE office.tags(name TEXT PRIMARY KEY);
+CREATE TABLE main.pairs(note TEXT, tag TEXT REFERENCES tags(name), PRIMARY KEY(note, tag));
+CREATE TABLE office.pairs(note TEXT, tag TEXT REFERENCES tags(name), PRIMARY KEY(note, tag));
+SELECT counter_replicate('main.tags') + counter_replicate('office.tags') + counter_replicate('main.pairs') + counter_replicate('office.pairs');
+--= 0
+INSERT INTO office.tags VALUES('todo');
+SELECT rows_changed FROM counter_pull('office') WHERE table_name = 'tags';
+--= 1
+DELETE FROM main.tags;
+INSERT INTO office.pairs VALUES('n', 'todo');
+SELECT note FROM counter_pull('office') WHERE note IS NOT NULL;
+--= 1 row waits: see counter_tracked()
+SELECT table_name, column_name, state, row_key, shown, merged, why FROM counter_tracked WHERE row_key IS NOT NULL;
+--= pairs|NULL|waits|('n', 'todo')|NULL|NULL|FOREIGN KEY constraint failed: tags has no row with name = 'todo'
+INSERT INTO main.tags VALUES('todo');
+SELECT count(note) FROM counter_pull('office');
+--= 0
+SELECT * FROM main.pairs;
+--= n|todo
+SELECT count(*) FROM counter_tracked WHERE row_key IS NOT NULL;
+--= 0
+
 -- # a-row-that-waited-for-a-value-and-now-lacks-its-parent-says-so
 PRAGMA foreign_keys = ON;
 ATTACH 'office.db' AS office;
