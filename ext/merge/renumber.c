@@ -313,8 +313,10 @@ static bool come_back(due_again *due)
 {
     ctr_conn *conn = due->file->conn;
     ctr_spread_settle(due->tracked, due->tab);
+    conn->merging++; /* for triggers of the application, which have seen it before */
     insert_again(due);
     if (ctr_rc(conn) == SQLITE_OK) move_all_children(due);
+    conn->merging--;
     if (ctr_rc(conn) == SQLITE_OK && ctr_foreign_broken(conn->db))
         ctr_problem_set(conn, SQLITE_CONSTRAINT, CTR_FOREIGN_KEY_FAILED);
     return ctr_rc(conn) == SQLITE_OK;
