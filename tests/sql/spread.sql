@@ -525,3 +525,12 @@ SELECT o.who, l.what FROM other.o JOIN other.l ON o.id = l.o ORDER BY 2;
 --= dora|of dora
 SELECT count(*) FROM counter_tracked('other') WHERE state IN ('waits', 'differs');
 --= 0
+
+-- # a-cluster-takes-no-table-with-spread-keys
+CREATE TABLE o(id INTEGER PRIMARY KEY AUTOINCREMENT, n INTEGER NOT NULL DEFAULT 0);
+SELECT counter_replicate('o', 'n', 'keys=spread');
+--= 0
+VACUUM INTO 'other.db';
+ATTACH 'other.db' AS other;
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(o_counters, replicas='main other');
+--! c: the table o cannot be opened in any replica: o is a tracked table there, and a cluster takes only counter tables; counter_sync merges tracked ones
