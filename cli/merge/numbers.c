@@ -31,10 +31,13 @@ static void read_known(merge *m)
             cli_prepare(&m->into, merge_text(m, CLI_SQL_MERGE_THEIRS_MOVED, lacks, others));
         if (cli_step(&m->into, row))
             cli_fail(m->c,
-                     "merge: %s: %s was renumbered since BASE (row %lld is %lld there now): merge "
-                     "the other way: sqlite-counter merge BASE %s %s",
-                     m->theirs_path, sqlite3_column_text(row, 0), sqlite3_column_int64(row, 1),
-                     sqlite3_column_int64(row, 2), m->theirs_path, m->ours_path);
+                     "merge: %s: %s was renumbered since BASE (row %lld is %lld there now): %s",
+                     m->driven_path ? m->driven_path : m->theirs_path, sqlite3_column_text(row, 0),
+                     sqlite3_column_int64(row, 1), sqlite3_column_int64(row, 2),
+                     m->driven_path
+                         ? "merge this branch into the other one first"
+                         : merge_text(m, "merge the other way: sqlite-counter merge BASE %s %s",
+                                      m->theirs_path, m->ours_path));
         sqlite3_finalize(row);
     }
     if (!has_numbers(m, "main")) return;

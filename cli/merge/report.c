@@ -383,7 +383,7 @@ static void tell_of_counters(merge *m)
         merge_note(m,
                    "files that count by themselves need no BASE and no new numbers: sqlite-counter "
                    "adopt %s",
-                   m->ours_path);
+                   m->driven_path ? m->driven_path : m->ours_path);
         return;
     }
 }

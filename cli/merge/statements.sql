@@ -140,10 +140,10 @@ SELECT EXISTS (SELECT 1 FROM temp._merge_d{n});
 -- ---- numbers -------------------------------------------------------------------------------------
 
 -- name: MERGE_INDEX_NUMBERS
-CREATE INDEX temp._merge_d{n}_by_number ON _merge_d{n}(t{k}, op);
+CREATE INDEX temp._merge_d{n}_by_number ON _merge_d{n}(t{k}) WHERE op = 'I';
 
 -- name: MERGE_INDEX_BECOMES
-CREATE INDEX temp._merge_d{n}_by_becomes ON _merge_d{n}(becomes);
+CREATE INDEX temp._merge_d{n}_by_becomes ON _merge_d{n}(becomes) WHERE becomes IS NOT NULL;
 
 -- name: MERGE_BASE_LACKS
 NOT EXISTS (SELECT 1 FROM base._merge_numbers AS b WHERE b.table_name = x.table_name AND b.theirs = x.theirs AND b.ours = x.ours);

@@ -400,6 +400,8 @@ static void read_uniques(merge *m, merge_table *t)
     bool is_whole = true;
     while (t->unique && cli_step(&m->into, row)) {
         const char *index = (const char *)sqlite3_column_text(row, 0);
+        if (!index) cli_fail(m->c, "out of memory");
+        if (!index) break;
         if (!before || strcmp(index, before) != 0) {
             if (t->n_unique == 64) break;
             at = &t->unique[t->n_unique++];
@@ -628,6 +630,6 @@ void merge_tables_read(merge *m)
         read_uniques(m, t);
     }
     for (int i = 0; i < m->n && !m->c->failed; i++) read_foreign(m, &m->table[i]);
-    apply_words(m);
-    read_references(m);
+    if (!m->c->failed) apply_words(m);
+    if (!m->c->failed) read_references(m);
 }
