@@ -373,6 +373,16 @@ static void read_columns(merge *m, merge_table *t)
     if (t->is_rtree && t->n > 0) t->column[0].key = 1;
 }
 
+/* Whether there is one of this name, also a generated one. */
+static bool has_column(merge *m, const merge_table *t, const char *name)
+{
+    sqlite3_stmt *row = merge_prepare_texts(m, CLI_SQL_MERGE_HAS_COLUMN,
+                                            (const char *const[]){t->name, "main", name}, 3);
+    bool has = cli_step(&m->into, row);
+    sqlite3_finalize(row);
+    return has;
+}
+
 /* A name of the rowid that is no column's; NULL if the table has none. */
 static const char *rowid_of(merge *m, const merge_table *t)
 {
@@ -380,7 +390,7 @@ static const char *rowid_of(merge *m, const merge_table *t)
     for (int i = 0; i < 3; i++) {
         char *sql = sqlite3_mprintf("SELECT %s FROM %s", NAMES[i], t->main);
         sqlite3_stmt *statement = NULL;
-        bool has = sql && merge_column_find(t, NAMES[i]) < 0 &&
+        bool has = sql && !has_column(m, t, NAMES[i]) &&
                    sqlite3_prepare_v2(m->into.db, sql, -1, &statement, NULL) == SQLITE_OK;
         sqlite3_finalize(statement);
         sqlite3_free(sql);

@@ -155,6 +155,12 @@ def test_rowids_of_ours_stay():
     assert rows("SELECT rowid, k, v FROM t ORDER BY k") == [(7, "a", 2), (9, "o", None), (13, "t", None), (12, "u", None)]
 
 
+def test_a_generated_column_may_be_called_rowid():
+    files("CREATE TABLE t(k TEXT PRIMARY KEY, v, rowid AS (length(k)))", "INSERT INTO t VALUES ('a', 1)", "INSERT INTO t VALUES ('bc', 2)")
+    merge()
+    assert rows("SELECT k, v, rowid FROM t") == [("a", 1, 1), ("bc", 2, 2)]
+
+
 # ---- numbers ----
 
 def test_a_new_row_whose_number_is_taken_moves_and_references_follow():
