@@ -13,9 +13,9 @@ CREATE TEMP TABLE _merge_note(id INTEGER PRIMARY KEY, text, is_question INT, UNI
 -- name: MERGE_MAKE_MOVES
 CREATE TEMP TABLE _merge_moves(tab INT, theirs INT, ours INT, why TEXT, PRIMARY KEY (tab, theirs)) WITHOUT ROWID;
 
--- Columns that the files know by other names; NULL: the file lacks it.
+-- Columns that the files know by other names; NULL: the file lacks it. ours: whether OURS had it.
 -- name: MERGE_MAKE_NAMES
-CREATE TEMP TABLE _merge_names(tab TEXT COLLATE NOCASE, col TEXT COLLATE NOCASE, base TEXT, theirs TEXT, PRIMARY KEY (tab, col)) WITHOUT ROWID;
+CREATE TEMP TABLE _merge_names(tab TEXT COLLATE NOCASE, col TEXT COLLATE NOCASE, base TEXT, theirs TEXT, ours TEXT, PRIMARY KEY (tab, col)) WITHOUT ROWID;
 
 -- Objects of the schemas, by type and name. `sql` is what main has after the merge has changed it.
 -- name: MERGE_MAKE_OBJECT
@@ -69,7 +69,8 @@ SELECT s.name, CASE WHEN NOT x.is_virtual THEN 0 WHEN x.ours LIKE '%USING rtree%
 -- name: MERGE_COLUMNS
 SELECT c.name, c.dflt_value, c.pk,
        c.type = '' OR upper(c.type) = 'ANY' OR (c.type LIKE '%BLOB%' AND NOT (c.type LIKE '%INT%' OR c.type LIKE '%CHAR%' OR c.type LIKE '%CLOB%' OR c.type LIKE '%TEXT%')),
-       CASE WHEN n.tab IS NULL THEN c.name ELSE n.base END, CASE WHEN n.tab IS NULL THEN c.name ELSE n.theirs END
+       CASE WHEN n.tab IS NULL THEN c.name ELSE n.base END, CASE WHEN n.tab IS NULL THEN c.name ELSE n.theirs END,
+       n.tab IS NULL OR n.ours IS NOT NULL
   FROM pragma_table_xinfo(?1, 'main') AS c LEFT JOIN temp._merge_names AS n ON n.tab = ?1 AND n.col = c.name
  WHERE c.hidden = 0 ORDER BY c.cid;
 
@@ -375,7 +376,7 @@ SELECT count(*) FROM theirs.sqlite_master AS s, pragma_foreign_key_check(s.name,
 -- name: MERGE_LIST_COLUMN
 INSERT INTO temp._merge_conflict(kind, tab, shown, row_key, col, base, ours, theirs, taken)
 SELECT 'column', {name}, merge_shown({I, |o#}), merge_list({I, |o#}), @n, b#, o#, t#, CASE WHEN ~r#~t#~ THEN 'theirs' ELSE 'ours' END
-  FROM temp._merge_d{n} WHERE refused IS NULL AND was AND ((op = 'U' AND NOT ~t#~b#~ AND NOT ~o#~b#~) OR op = 'I') AND NOT ~o#~t#~ AND NOT (@s) ORDER BY n;
+  FROM temp._merge_d{n} WHERE refused IS NULL AND was AND ((op = 'U' AND NOT ~t#~b#~ AND NOT ~o#~b#~) OR op = 'I') AND NOT ~o#~t#~ AND NOT (@s) AND NOT @l ORDER BY n;
 
 -- name: MERGE_LIST_ROWS
 INSERT INTO temp._merge_conflict(kind, tab, shown, row_key, base, ours, theirs, taken, note)
@@ -473,7 +474,7 @@ SELECT (SELECT count(*) FROM %s."%w") = (SELECT count(*) FROM base."%w")
 SELECT NOT EXISTS (SELECT v FROM (SELECT merge_bytes("%w") AS v, 1 AS n FROM %s."%w" UNION ALL SELECT merge_bytes("%w"), -1 FROM base."%w") GROUP BY v HAVING sum(n) <> 0);
 
 -- name: MERGE_ADD_NAME
-INSERT OR REPLACE INTO temp._merge_names(tab, col, base, theirs) VALUES (?1, ?2, ?3, ?4);
+INSERT OR REPLACE INTO temp._merge_names(tab, col, base, theirs, ours) VALUES (?1, ?2, ?3, ?4, ?5);
 
 -- name: MERGE_HAS_COLUMN
 SELECT 1 FROM pragma_table_xinfo(?1, ?2) WHERE name = ?3 COLLATE NOCASE;

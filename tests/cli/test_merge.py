@@ -155,6 +155,19 @@ def test_rowids_of_ours_stay():
     assert rows("SELECT rowid, k, v FROM t ORDER BY k") == [(7, "a", 2), (9, "o", None), (13, "t", None), (12, "u", None)]
 
 
+def test_a_column_called_rowid_may_be_renamed():
+    files("CREATE TABLE t(k TEXT PRIMARY KEY, rowid)", "ALTER TABLE t RENAME COLUMN rowid TO place", "INSERT INTO t VALUES ('a', 'x')")
+    merge()
+    assert rows("SELECT k, place FROM t") == [("a", "x")]
+
+
+def test_columns_may_have_all_names_of_the_rowid():
+    files("CREATE TABLE t(id INTEGER PRIMARY KEY, rowid, _rowid_, oid); INSERT INTO t VALUES (1, 1, 1, 1), (2, 2, 2, 2)",
+          "UPDATE t SET oid = 5; INSERT INTO t VALUES (3, 3, 3, 3)", "UPDATE t SET rowid = 9 WHERE id = 1; DELETE FROM t WHERE id = 2; INSERT INTO t VALUES (3, 4, 4, 4)")
+    merge(status=1)
+    assert rows("SELECT * FROM t") == [(1, 9, 1, 5), (2, 2, 2, 5), (3, 3, 3, 3), (4, 4, 4, 4)]
+
+
 def test_a_generated_column_may_be_called_rowid():
     files("CREATE TABLE t(k TEXT PRIMARY KEY, v, rowid AS (length(k)))", "INSERT INTO t VALUES ('a', 1)", "INSERT INTO t VALUES ('bc', 2)")
     merge()
@@ -326,6 +339,24 @@ def test_a_dropped_column_that_was_changed_stays_and_is_listed():
     files(SONGS, "UPDATE song SET rating = 9 WHERE id = 1", "ALTER TABLE song DROP COLUMN rating; UPDATE song SET plays = 1 WHERE id = 1")
     found, = conflicts(merge(status=1))
     assert (found["kind"], found["column"]) == ("schema", "rating") and rows("SELECT * FROM song WHERE id = 1") == [(1, "a", 1, 9)]
+
+
+def test_a_column_that_one_side_has_added_is_no_conflict_in_a_row_that_is_new_in_both():
+    for ours, theirs in ("ALTER TABLE t ADD COLUMN x DEFAULT 1; INSERT INTO t VALUES ('a', 2, 3)", "INSERT INTO t VALUES ('a', 2)"), ("INSERT INTO t VALUES ('a', 2)", "ALTER TABLE t ADD COLUMN x DEFAULT 1; INSERT INTO t VALUES ('a', 2, 3)"):
+        for name in "base.db", "ours.db", "theirs.db":
+            if os.path.exists(name):
+                os.remove(name)
+        files("CREATE TABLE t(k TEXT PRIMARY KEY, v)", ours, theirs)
+        merge()
+        assert rows("SELECT * FROM t") == [("a", 2, 3)]
+
+
+@pytest.mark.parametrize("key", ["TEXT PRIMARY KEY", "TEXT"])
+def test_rows_are_deleted_though_a_dropped_column_stays(key):
+    files(f"CREATE TABLE t(k {key}, v); INSERT INTO t VALUES ('a', 1), ('b', 2)", "UPDATE t SET v = 3 WHERE k = 'a'", "ALTER TABLE t DROP COLUMN v; DELETE FROM t WHERE k = 'b'; INSERT INTO t VALUES ('c')")
+    found, = conflicts(merge(status=1))
+    assert (found["kind"], found["column"]) == ("schema", "v")
+    assert rows("SELECT * FROM t") == [("a", 3), ("c", None)]
 
 
 def test_a_table_made_anew_takes_the_rows_of_ours():
