@@ -185,6 +185,24 @@ static void keep_changed(merge *m, const object *o, merge_steps *theirs)
 
 /* ---- tables -------------------------------------------------------------------------------------- */
 
+/* A name of the rowid of a table as it was and as it is now, with a comma; "" if there is none. */
+static const char *rowid_of_both(merge *m, const char *table)
+{
+    static const char *const NAMES[] = {"rowid", "_rowid_", "oid"};
+    for (int i = 0; i < 3; i++) {
+        if (if_there(m, "main", "_merge_old", NAMES[i]) || if_there(m, "main", table, NAMES[i]))
+            continue;
+        char *sql = sqlite3_mprintf("SELECT a.%s, b.%s FROM main._merge_old AS a, main.\"%w\" AS b",
+                                    NAMES[i], NAMES[i], table);
+        sqlite3_stmt *statement = NULL;
+        bool has = sql && sqlite3_prepare_v2(m->into.db, sql, -1, &statement, NULL) == SQLITE_OK;
+        sqlite3_finalize(statement);
+        sqlite3_free(sql);
+        if (has) return merge_text(m, "%s, ", NAMES[i]);
+    }
+    return "";
+}
+
 /* The rows of OURS, by the names of their columns, in THEIRS' declaration. */
 static void rebuild_table(merge *m, const object *o)
 {
@@ -194,7 +212,9 @@ static void rebuild_table(merge *m, const object *o)
     sqlite3_stmt *row = merge_prepare_texts(m, CLI_SQL_MERGE_COMMON_COLUMNS, &t, 1);
     const char *columns = cli_step(&m->into, row) ? text_at(m, row, 0) : NULL;
     sqlite3_finalize(row);
-    if (columns) cli_run(&m->into, merge_text(m, CLI_SQL_MERGE_COPY_OLD, t, columns, columns));
+    const char *rowid = rowid_of_both(m, t);
+    if (columns)
+        cli_run(&m->into, merge_text(m, CLI_SQL_MERGE_COPY_OLD, t, rowid, columns, rowid, columns));
     if (merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_HAS_SEQUENCE, "main")))
         merge_run_texts(m, CLI_SQL_MERGE_KEEP_SEQUENCE, &t, 1);
     cli_run(&m->into, CLI_SQL_MERGE_DROP_OLD);

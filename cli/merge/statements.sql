@@ -173,7 +173,7 @@ DELETE FROM temp._merge_moves WHERE tab = {n} AND why = 'known' AND NOT EXISTS (
 -- Of numbers that moved in a merge before, which BASE does not know yet.
 -- name: MERGE_KNOWN_JOINED
 UPDATE temp._merge_d{n} SET how = 'joined', becomes = (SELECT ours FROM temp._merge_moves WHERE tab = {n} AND theirs = t{k})
- WHERE op = 'I' AND t{k} IN (SELECT theirs FROM temp._merge_moves WHERE tab = {n} AND why = 'known');
+ WHERE op = 'I' AND how IS NULL AND t{k} IN (SELECT theirs FROM temp._merge_moves WHERE tab = {n} AND why = 'known');
 
 -- name: MERGE_JOIN_UNIQUE
 UPDATE temp._merge_d{n} AS d
@@ -186,10 +186,24 @@ UPDATE temp._merge_d{n} AS d
 UPDATE temp._merge_d{n} AS d SET how = 'same', becomes = t{k}
  WHERE op = 'I' AND how IS NULL AND {ready} AND EXISTS (
        SELECT 1 FROM {T} AS o WHERE o.{key} = d.t{k} AND NOT EXISTS (SELECT 1 FROM {B} AS b WHERE {base_key} = o.{key})
-          AND NOT EXISTS (SELECT 1 FROM temp._merge_d{n} AS x WHERE x.becomes = o.{key} AND x.how <> 'new') {N| AND ~o.@o COLLATE BINARY~@m~});
+          AND NOT EXISTS (SELECT 1 FROM temp._merge_d{n} AS x WHERE x.becomes = o.{key} AND x.how <> 'new') {N| AND ~o.@o COLLATE BINARY~@m~ AND (d.t# IS NULL OR @m IS NOT NULL)});
 
 -- name: MERGE_DECIDE_NEW
 UPDATE temp._merge_d{n} AS d SET how = 'new' WHERE op = 'I' AND how IS NULL AND {ready};
+
+-- Rows in a circle: all are taken for those of OURS, and less and less, until each is equal to its row.
+-- name: MERGE_ASSUME
+UPDATE temp._merge_d{n} AS d SET how = 'maybe', becomes = t{k}
+ WHERE op = 'I' AND how IS NULL AND EXISTS (
+       SELECT 1 FROM {T} AS o WHERE o.{key} = d.t{k} AND NOT EXISTS (SELECT 1 FROM {B} AS b WHERE {base_key} = o.{key})
+          AND NOT EXISTS (SELECT 1 FROM temp._merge_d{n} AS x WHERE x.becomes = o.{key} AND x.how <> 'new'));
+
+-- name: MERGE_ASSUME_LESS
+UPDATE temp._merge_d{n} AS d SET how = NULL, becomes = NULL
+ WHERE how = 'maybe' AND NOT EXISTS (SELECT 1 FROM {T} AS o WHERE o.{key} = d.t{k} {N| AND ~o.@o COLLATE BINARY~@m~ AND (d.t# IS NULL OR @m IS NOT NULL)});
+
+-- name: MERGE_ASSUMED
+UPDATE temp._merge_d{n} SET how = 'same' WHERE how = 'maybe';
 
 -- name: MERGE_DECIDE_REST
 UPDATE temp._merge_d{n} SET how = 'new' WHERE op = 'I' AND how IS NULL;
@@ -234,10 +248,10 @@ UPDATE temp._merge_d{n} SET b# = (SELECT ours FROM temp._merge_moves WHERE tab =
 SELECT {base_key}, {theirs_key} IS NULL, 0{N| + (@b COLLATE BINARY IS @t)} FROM {B} AS b LEFT JOIN {H} AS t ON {theirs_key} = {base_key} ORDER BY 1 DESC;
 
 -- name: MERGE_LAST_ROWS_OURS
-SELECT {base_key}, o.{key} IS NULL, 0{N| + (@b COLLATE BINARY IS o.@o)} FROM {B} AS b LEFT JOIN {T} AS o ON o.{key} = {base_key} ORDER BY 1 DESC;
+SELECT {base_key}, o.{key} IS NULL, 0{N| + (@b COLLATE BINARY IS o.@o)} FROM {B} AS b LEFT JOIN {T} AS o ON o.{key} = {now} ORDER BY 1 DESC;
 
 -- name: MERGE_OURS_CHANGED
-SELECT EXISTS (SELECT 1 FROM {B} AS b JOIN {T} AS o ON o.{key} = {base_key} WHERE {base_key} = ?1 AND NOT (1{N| AND ~o.@o COLLATE BINARY~@b~}));
+SELECT EXISTS (SELECT 1 FROM {B} AS b JOIN {T} AS o ON o.{key} = {now} WHERE {base_key} = ?1 AND NOT (1{N| AND ~o.@o COLLATE BINARY~@b~}));
 
 -- name: MERGE_THEIRS_CHANGED
 SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE op = 'U' AND t{k} = ?1);
@@ -246,7 +260,7 @@ SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE op = 'U' AND t{k} = ?1);
 SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE op IN ('I', 'U') AND t# = ?1 AND (op = 'I' OR t# IS NOT b#));
 
 -- name: MERGE_OURS_REFERS
-SELECT (SELECT count(*) FROM {T} AS o WHERE o.@o = ?1) > (SELECT count(*) FROM {B} AS b WHERE @b = ?1);
+SELECT (SELECT count(*) FROM {T} AS o WHERE o.@o = coalesce((SELECT ours FROM temp._merge_moves WHERE tab = ?2 AND theirs = ?1), ?1)) > (SELECT count(*) FROM {B} AS b WHERE @b = ?1);
 
 -- THEIRS has used the number again: its row is a new one, and the old one is gone.
 -- name: MERGE_AGAIN_GONE
@@ -404,6 +418,9 @@ SELECT coalesce(sum(op = 'I' AND act = 'put' AND NOT was), 0), coalesce(sum(op =
        coalesce(sum(op IN ('I', 'U') OR op = 'D'), 0)
   FROM temp._merge_d{n};
 
+-- name: MERGE_HAS_NEW
+SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE op = 'I');
+
 -- name: MERGE_COUNT_NEW
 SELECT count(*) FROM temp._merge_d{n} WHERE op = 'I' AND how = 'new';
 
@@ -491,7 +508,7 @@ SELECT group_concat('"' || replace(name, '"', '""') || '"', ', ') FROM (
   WHERE n.hidden = 0 AND o.hidden <> 1 ORDER BY n.cid);
 
 -- name: MERGE_COPY_OLD
-INSERT INTO main."%w"(%s) SELECT %s FROM main._merge_old;
+INSERT INTO main."%w"(%s%s) SELECT %s%s FROM main._merge_old;
 
 -- name: MERGE_KEEP_SEQUENCE
 UPDATE main.sqlite_sequence SET seq = max(seq, coalesce((SELECT seq FROM main.sqlite_sequence WHERE name = '_merge_old'), 0)) WHERE name = ?1 COLLATE NOCASE;

@@ -6,6 +6,7 @@
  *     {n}                   the place of the table: temp.d{n}
  *     {T} {B} {H}           the table in main, base, theirs, as it stands behind FROM
  *     {rowid} {key}         the name of its rowid or NULL; the quoted column that is its number
+ *     {now}                 the number in main of a row of base
  *     {C, |o.@o = d.t#}     a list over all columns, with ", " between
  *     {K...} {N...} {Y...}  the same over columns of the key, the others, those that hold 1 and 1.0
  *     {U...} {F...}         the same over a UNIQUE index, a foreign key
@@ -219,6 +220,11 @@ static void write_name(place at, const char *name, size_t n)
     if (word && strcmp(word, "Pn") == 0) sqlite3_str_appendf(at.out, "%d", parent->i);
     if (word && strcmp(word, "name") == 0) sqlite3_str_appendf(at.out, "%Q", t->name);
     if (word && strcmp(word, "ready") == 0) write_ready(at);
+    if (word && strcmp(word, "now") == 0 && key)
+        sqlite3_str_appendf(at.out,
+                            "coalesce((SELECT ours FROM temp._merge_moves WHERE tab = %d AND "
+                            "theirs = %s), %s)",
+                            t->i, key->in_base, key->in_base);
     if (word && strcmp(word, "put_rowid") == 0 && has_hidden_rowid(t))
         sqlite3_str_appendf(at.out, "%s, ", t->rowid);
     if (word && n == 4 && strcmp(word + 1, "rid") == 0) write_rowid(at, t, *word);
