@@ -34,6 +34,8 @@ typedef struct merge_column {
     bool adds;                       /* --add */
     int of;                          /* the table whose numbers it holds, or -1 */
     bool is_no_reference;            /* --no-ref */
+    bool ours_lacks, theirs_lacks;   /* added by the other side, or dropped and kept */
+    bool is_kept;                    /* dropped by THEIRS, which does not say how it changed */
 } merge_column;
 
 /* Columns of a UNIQUE index, with the collations of the index. */

@@ -60,6 +60,7 @@ static bool refers(merge *m, const merge_table *to, const char *question, int64_
             if (m->table[i].column[k].of != to->i) continue;
             sqlite3_stmt *row = merge_prepare(m, &m->table[i], k, question);
             sqlite3_bind_int64(row, 1, number);
+            if (sqlite3_bind_parameter_count(row) > 1) sqlite3_bind_int(row, 2, to->i);
             does = cli_step(&m->into, row) && sqlite3_column_int(row, 0);
             sqlite3_finalize(row);
         }
@@ -140,8 +141,8 @@ static int64_t decide_table(merge *m, merge_table *t)
     return merge_integer(m, t, -1, CLI_SQL_MERGE_COUNT_UNDECIDED);
 }
 
-/* Until nothing more can be decided; rows that refer to each other in a circle are new. */
-static void decide_all(merge *m)
+/* Until nothing more can be decided. */
+static void decide_ready(merge *m)
 {
     int64_t before = -1, left = 0;
     do {
@@ -150,8 +151,28 @@ static void decide_all(merge *m)
         for (int i = 0; i < m->n; i++)
             if (m->table[i].gives_numbers) left += decide_table(m, &m->table[i]);
     } while (left > 0 && left < before && !m->c->failed);
+}
+
+/* Runs a statement on all tables with numbers. Returns the rows that it changed. */
+static int64_t run_all(merge *m, const char *statement)
+{
+    int64_t changed = 0;
     for (int i = 0; i < m->n; i++)
-        if (m->table[i].gives_numbers) merge_run(m, &m->table[i], -1, CLI_SQL_MERGE_DECIDE_REST);
+        if (m->table[i].gives_numbers && merge_integer(m, &m->table[i], -1, CLI_SQL_MERGE_HAS_NEW))
+            changed += merge_run(m, &m->table[i], -1, statement);
+    return changed;
+}
+
+/* Rows that refer to each other in a circle are equal to those of OURS together, or new. */
+static void decide_all(merge *m)
+{
+    decide_ready(m);
+    if (run_all(m, CLI_SQL_MERGE_ASSUME) > 0) {
+        while (run_all(m, CLI_SQL_MERGE_ASSUME_LESS) > 0 && !m->c->failed) continue;
+        run_all(m, CLI_SQL_MERGE_ASSUMED);
+        decide_ready(m);
+    }
+    run_all(m, CLI_SQL_MERGE_DECIDE_REST);
 }
 
 /* ---- numbers that are free ----------------------------------------------------------------------- */

@@ -100,8 +100,7 @@ static void put_one_by_one(merge *m, merge_table *t)
 
 static void write_rows(merge *m, merge_table *t)
 {
-    bool by_key = t->key == KEY_COLUMNS && !t->rowid;
-    merge_run(m, t, -1, by_key ? CLI_SQL_MERGE_TAKE_BY_KEY : CLI_SQL_MERGE_TAKE);
+    merge_run(m, t, -1, !t->rowid ? CLI_SQL_MERGE_TAKE_BY_KEY : CLI_SQL_MERGE_TAKE);
     sqlite3_stmt *put = merge_prepare(m, t, -1, CLI_SQL_MERGE_PUT);
     int rc = put ? sqlite3_step(put) : SQLITE_ERROR;
     if (put && is_refusal(rc)) {

@@ -103,10 +103,10 @@ static const char *name_before(const merge_steps *steps, const char *name)
 }
 
 static void note_name(merge *m, const char *table, const char *column, const char *base,
-                      const char *theirs)
+                      const char *theirs, bool in_ours)
 {
-    merge_run_texts(m, CLI_SQL_MERGE_ADD_NAME, (const char *const[]){table, column, base, theirs},
-                    4);
+    const char *const texts[] = {table, column, base, theirs, in_ours ? column : NULL};
+    merge_run_texts(m, CLI_SQL_MERGE_ADD_NAME, texts, 5);
 }
 
 /* A column that has a file, or NULL. */
@@ -117,6 +117,15 @@ static const char *if_there(merge *m, const char *schema, const char *table, con
     bool is_there = cli_step(&m->into, row);
     sqlite3_finalize(row);
     return is_there ? column : NULL;
+}
+
+/* Whether OURS had a column of the result before THEIRS' steps. */
+static bool had_column(merge *m, const object *o, const merge_steps *ours,
+                       const merge_steps *theirs, const char *name)
+{
+    if (is_equal(o->ours, o->theirs)) return true;
+    if (!theirs->is_known) return if_there(m, "base", o->name, name);
+    return !ours->is_known || name_before(theirs, name) || !name_before(ours, name);
 }
 
 /* What each column of the result is called in BASE and THEIRS. */
@@ -137,7 +146,7 @@ static void map_columns(merge *m, const object *o, const merge_steps *ours,
         }
         if (before && o->base) before = if_there(m, "base", o->name, before);
         if (other) other = if_there(m, "theirs", o->name, other);
-        note_name(m, o->name, name, other ? before : NULL, other); /* neither has changed it */
+        note_name(m, o->name, name, before, other, had_column(m, o, ours, theirs, name));
     }
     sqlite3_finalize(row);
 }
@@ -176,6 +185,24 @@ static void keep_changed(merge *m, const object *o, merge_steps *theirs)
 
 /* ---- tables -------------------------------------------------------------------------------------- */
 
+/* A name of the rowid of a table as it was and as it is now, with a comma; "" if there is none. */
+static const char *rowid_of_both(merge *m, const char *table)
+{
+    static const char *const NAMES[] = {"rowid", "_rowid_", "oid"};
+    for (int i = 0; i < 3; i++) {
+        if (if_there(m, "main", "_merge_old", NAMES[i]) || if_there(m, "main", table, NAMES[i]))
+            continue;
+        char *sql = sqlite3_mprintf("SELECT a.%s, b.%s FROM main._merge_old AS a, main.\"%w\" AS b",
+                                    NAMES[i], NAMES[i], table);
+        sqlite3_stmt *statement = NULL;
+        bool has = sql && sqlite3_prepare_v2(m->into.db, sql, -1, &statement, NULL) == SQLITE_OK;
+        sqlite3_finalize(statement);
+        sqlite3_free(sql);
+        if (has) return merge_text(m, "%s, ", NAMES[i]);
+    }
+    return "";
+}
+
 /* The rows of OURS, by the names of their columns, in THEIRS' declaration. */
 static void rebuild_table(merge *m, const object *o)
 {
@@ -185,7 +212,9 @@ static void rebuild_table(merge *m, const object *o)
     sqlite3_stmt *row = merge_prepare_texts(m, CLI_SQL_MERGE_COMMON_COLUMNS, &t, 1);
     const char *columns = cli_step(&m->into, row) ? text_at(m, row, 0) : NULL;
     sqlite3_finalize(row);
-    if (columns) cli_run(&m->into, merge_text(m, CLI_SQL_MERGE_COPY_OLD, t, columns, columns));
+    const char *rowid = rowid_of_both(m, t);
+    if (columns)
+        cli_run(&m->into, merge_text(m, CLI_SQL_MERGE_COPY_OLD, t, rowid, columns, rowid, columns));
     if (merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_HAS_SEQUENCE, "main")))
         merge_run_texts(m, CLI_SQL_MERGE_KEEP_SEQUENCE, &t, 1);
     cli_run(&m->into, CLI_SQL_MERGE_DROP_OLD);
@@ -268,7 +297,8 @@ static void merge_new_of_both(merge *m, const object *o)
     sqlite3_stmt *row = merge_prepare_texts(m, CLI_SQL_MERGE_NAMES_IN_MAIN, &o->name, 1);
     while (cli_step(&m->into, row)) {
         const char *name = text_at(m, row, 0);
-        note_name(m, o->name, name, NULL, if_there(m, "theirs", o->name, name));
+        note_name(m, o->name, name, NULL, if_there(m, "theirs", o->name, name),
+                  !only_adds || name_before(&more, name));
     }
     sqlite3_finalize(row);
 }

@@ -13,9 +13,9 @@ CREATE TEMP TABLE _merge_note(id INTEGER PRIMARY KEY, text, is_question INT, UNI
 -- name: MERGE_MAKE_MOVES
 CREATE TEMP TABLE _merge_moves(tab INT, theirs INT, ours INT, why TEXT, PRIMARY KEY (tab, theirs)) WITHOUT ROWID;
 
--- Columns that the files know by other names; NULL: the file lacks it.
+-- Columns that the files know by other names; NULL: the file lacks it. ours: whether OURS had it.
 -- name: MERGE_MAKE_NAMES
-CREATE TEMP TABLE _merge_names(tab TEXT COLLATE NOCASE, col TEXT COLLATE NOCASE, base TEXT, theirs TEXT, PRIMARY KEY (tab, col)) WITHOUT ROWID;
+CREATE TEMP TABLE _merge_names(tab TEXT COLLATE NOCASE, col TEXT COLLATE NOCASE, base TEXT, theirs TEXT, ours TEXT, PRIMARY KEY (tab, col)) WITHOUT ROWID;
 
 -- Objects of the schemas, by type and name. `sql` is what main has after the merge has changed it.
 -- name: MERGE_MAKE_OBJECT
@@ -69,7 +69,8 @@ SELECT s.name, CASE WHEN NOT x.is_virtual THEN 0 WHEN x.ours LIKE '%USING rtree%
 -- name: MERGE_COLUMNS
 SELECT c.name, c.dflt_value, c.pk,
        c.type = '' OR upper(c.type) = 'ANY' OR (c.type LIKE '%BLOB%' AND NOT (c.type LIKE '%INT%' OR c.type LIKE '%CHAR%' OR c.type LIKE '%CLOB%' OR c.type LIKE '%TEXT%')),
-       CASE WHEN n.tab IS NULL THEN c.name ELSE n.base END, CASE WHEN n.tab IS NULL THEN c.name ELSE n.theirs END
+       CASE WHEN n.tab IS NULL THEN c.name ELSE n.base END, CASE WHEN n.tab IS NULL THEN c.name ELSE n.theirs END,
+       n.tab IS NULL OR n.ours IS NOT NULL
   FROM pragma_table_xinfo(?1, 'main') AS c LEFT JOIN temp._merge_names AS n ON n.tab = ?1 AND n.col = c.name
  WHERE c.hidden = 0 ORDER BY c.cid;
 
@@ -172,7 +173,7 @@ DELETE FROM temp._merge_moves WHERE tab = {n} AND why = 'known' AND NOT EXISTS (
 -- Of numbers that moved in a merge before, which BASE does not know yet.
 -- name: MERGE_KNOWN_JOINED
 UPDATE temp._merge_d{n} SET how = 'joined', becomes = (SELECT ours FROM temp._merge_moves WHERE tab = {n} AND theirs = t{k})
- WHERE op = 'I' AND t{k} IN (SELECT theirs FROM temp._merge_moves WHERE tab = {n} AND why = 'known');
+ WHERE op = 'I' AND how IS NULL AND t{k} IN (SELECT theirs FROM temp._merge_moves WHERE tab = {n} AND why = 'known');
 
 -- name: MERGE_JOIN_UNIQUE
 UPDATE temp._merge_d{n} AS d
@@ -185,10 +186,24 @@ UPDATE temp._merge_d{n} AS d
 UPDATE temp._merge_d{n} AS d SET how = 'same', becomes = t{k}
  WHERE op = 'I' AND how IS NULL AND {ready} AND EXISTS (
        SELECT 1 FROM {T} AS o WHERE o.{key} = d.t{k} AND NOT EXISTS (SELECT 1 FROM {B} AS b WHERE {base_key} = o.{key})
-          AND NOT EXISTS (SELECT 1 FROM temp._merge_d{n} AS x WHERE x.becomes = o.{key} AND x.how <> 'new') {N| AND ~o.@o COLLATE BINARY~@m~});
+          AND NOT EXISTS (SELECT 1 FROM temp._merge_d{n} AS x WHERE x.becomes = o.{key} AND x.how <> 'new') {N| AND ~o.@o COLLATE BINARY~@m~ AND (d.t# IS NULL OR @m IS NOT NULL)});
 
 -- name: MERGE_DECIDE_NEW
 UPDATE temp._merge_d{n} AS d SET how = 'new' WHERE op = 'I' AND how IS NULL AND {ready};
+
+-- Rows in a circle: all are taken for those of OURS, and less and less, until each is equal to its row.
+-- name: MERGE_ASSUME
+UPDATE temp._merge_d{n} AS d SET how = 'maybe', becomes = t{k}
+ WHERE op = 'I' AND how IS NULL AND EXISTS (
+       SELECT 1 FROM {T} AS o WHERE o.{key} = d.t{k} AND NOT EXISTS (SELECT 1 FROM {B} AS b WHERE {base_key} = o.{key})
+          AND NOT EXISTS (SELECT 1 FROM temp._merge_d{n} AS x WHERE x.becomes = o.{key} AND x.how <> 'new'));
+
+-- name: MERGE_ASSUME_LESS
+UPDATE temp._merge_d{n} AS d SET how = NULL, becomes = NULL
+ WHERE how = 'maybe' AND NOT EXISTS (SELECT 1 FROM {T} AS o WHERE o.{key} = d.t{k} {N| AND ~o.@o COLLATE BINARY~@m~ AND (d.t# IS NULL OR @m IS NOT NULL)});
+
+-- name: MERGE_ASSUMED
+UPDATE temp._merge_d{n} SET how = 'same' WHERE how = 'maybe';
 
 -- name: MERGE_DECIDE_REST
 UPDATE temp._merge_d{n} SET how = 'new' WHERE op = 'I' AND how IS NULL;
@@ -233,10 +248,10 @@ UPDATE temp._merge_d{n} SET b# = (SELECT ours FROM temp._merge_moves WHERE tab =
 SELECT {base_key}, {theirs_key} IS NULL, 0{N| + (@b COLLATE BINARY IS @t)} FROM {B} AS b LEFT JOIN {H} AS t ON {theirs_key} = {base_key} ORDER BY 1 DESC;
 
 -- name: MERGE_LAST_ROWS_OURS
-SELECT {base_key}, o.{key} IS NULL, 0{N| + (@b COLLATE BINARY IS o.@o)} FROM {B} AS b LEFT JOIN {T} AS o ON o.{key} = {base_key} ORDER BY 1 DESC;
+SELECT {base_key}, o.{key} IS NULL, 0{N| + (@b COLLATE BINARY IS o.@o)} FROM {B} AS b LEFT JOIN {T} AS o ON o.{key} = {now} ORDER BY 1 DESC;
 
 -- name: MERGE_OURS_CHANGED
-SELECT EXISTS (SELECT 1 FROM {B} AS b JOIN {T} AS o ON o.{key} = {base_key} WHERE {base_key} = ?1 AND NOT (1{N| AND ~o.@o COLLATE BINARY~@b~}));
+SELECT EXISTS (SELECT 1 FROM {B} AS b JOIN {T} AS o ON o.{key} = {now} WHERE {base_key} = ?1 AND NOT (1{N| AND ~o.@o COLLATE BINARY~@b~}));
 
 -- name: MERGE_THEIRS_CHANGED
 SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE op = 'U' AND t{k} = ?1);
@@ -245,7 +260,7 @@ SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE op = 'U' AND t{k} = ?1);
 SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE op IN ('I', 'U') AND t# = ?1 AND (op = 'I' OR t# IS NOT b#));
 
 -- name: MERGE_OURS_REFERS
-SELECT (SELECT count(*) FROM {T} AS o WHERE o.@o = ?1) > (SELECT count(*) FROM {B} AS b WHERE @b = ?1);
+SELECT (SELECT count(*) FROM {T} AS o WHERE o.@o = coalesce((SELECT ours FROM temp._merge_moves WHERE tab = ?2 AND theirs = ?1), ?1)) > (SELECT count(*) FROM {B} AS b WHERE @b = ?1);
 
 -- THEIRS has used the number again: its row is a new one, and the old one is gone.
 -- name: MERGE_AGAIN_GONE
@@ -375,7 +390,7 @@ SELECT count(*) FROM theirs.sqlite_master AS s, pragma_foreign_key_check(s.name,
 -- name: MERGE_LIST_COLUMN
 INSERT INTO temp._merge_conflict(kind, tab, shown, row_key, col, base, ours, theirs, taken)
 SELECT 'column', {name}, merge_shown({I, |o#}), merge_list({I, |o#}), @n, b#, o#, t#, CASE WHEN ~r#~t#~ THEN 'theirs' ELSE 'ours' END
-  FROM temp._merge_d{n} WHERE refused IS NULL AND was AND ((op = 'U' AND NOT ~t#~b#~ AND NOT ~o#~b#~) OR op = 'I') AND NOT ~o#~t#~ AND NOT (@s) ORDER BY n;
+  FROM temp._merge_d{n} WHERE refused IS NULL AND was AND ((op = 'U' AND NOT ~t#~b#~ AND NOT ~o#~b#~) OR op = 'I') AND NOT ~o#~t#~ AND NOT (@s) AND NOT @l ORDER BY n;
 
 -- name: MERGE_LIST_ROWS
 INSERT INTO temp._merge_conflict(kind, tab, shown, row_key, base, ours, theirs, taken, note)
@@ -402,6 +417,9 @@ SELECT coalesce(sum(op = 'I' AND act = 'put' AND NOT was), 0), coalesce(sum(op =
        coalesce(sum(refused IS NULL AND ((op = 'D' AND NOT was AND how IS NOT 'again') OR (op = 'U' AND was AND {C AND |(~t#~b#~ OR ~o#~t#~)}) OR (op = 'I' AND was AND {C AND |~o#~t#~}))), 0),
        coalesce(sum(op IN ('I', 'U') OR op = 'D'), 0)
   FROM temp._merge_d{n};
+
+-- name: MERGE_HAS_NEW
+SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE op = 'I');
 
 -- name: MERGE_COUNT_NEW
 SELECT count(*) FROM temp._merge_d{n} WHERE op = 'I' AND how = 'new';
@@ -473,7 +491,7 @@ SELECT (SELECT count(*) FROM %s."%w") = (SELECT count(*) FROM base."%w")
 SELECT NOT EXISTS (SELECT v FROM (SELECT merge_bytes("%w") AS v, 1 AS n FROM %s."%w" UNION ALL SELECT merge_bytes("%w"), -1 FROM base."%w") GROUP BY v HAVING sum(n) <> 0);
 
 -- name: MERGE_ADD_NAME
-INSERT OR REPLACE INTO temp._merge_names(tab, col, base, theirs) VALUES (?1, ?2, ?3, ?4);
+INSERT OR REPLACE INTO temp._merge_names(tab, col, base, theirs, ours) VALUES (?1, ?2, ?3, ?4, ?5);
 
 -- name: MERGE_HAS_COLUMN
 SELECT 1 FROM pragma_table_xinfo(?1, ?2) WHERE name = ?3 COLLATE NOCASE;
@@ -490,7 +508,7 @@ SELECT group_concat('"' || replace(name, '"', '""') || '"', ', ') FROM (
   WHERE n.hidden = 0 AND o.hidden <> 1 ORDER BY n.cid);
 
 -- name: MERGE_COPY_OLD
-INSERT INTO main."%w"(%s) SELECT %s FROM main._merge_old;
+INSERT INTO main."%w"(%s%s) SELECT %s%s FROM main._merge_old;
 
 -- name: MERGE_KEEP_SEQUENCE
 UPDATE main.sqlite_sequence SET seq = max(seq, coalesce((SELECT seq FROM main.sqlite_sequence WHERE name = '_merge_old'), 0)) WHERE name = ?1 COLLATE NOCASE;

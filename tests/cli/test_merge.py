@@ -155,6 +155,32 @@ def test_rowids_of_ours_stay():
     assert rows("SELECT rowid, k, v FROM t ORDER BY k") == [(7, "a", 2), (9, "o", None), (13, "t", None), (12, "u", None)]
 
 
+def test_a_column_called_rowid_may_be_renamed():
+    files("CREATE TABLE t(k TEXT PRIMARY KEY, rowid)", "ALTER TABLE t RENAME COLUMN rowid TO place", "INSERT INTO t VALUES ('a', 'x')")
+    merge()
+    assert rows("SELECT k, place FROM t") == [("a", "x")]
+
+
+def test_columns_may_have_all_names_of_the_rowid():
+    files("CREATE TABLE t(id INTEGER PRIMARY KEY, rowid, _rowid_, oid); INSERT INTO t VALUES (1, 1, 1, 1), (2, 2, 2, 2)",
+          "UPDATE t SET oid = 5; INSERT INTO t VALUES (3, 3, 3, 3)", "UPDATE t SET rowid = 9 WHERE id = 1; DELETE FROM t WHERE id = 2; INSERT INTO t VALUES (3, 4, 4, 4)")
+    merge(status=1)
+    assert rows("SELECT * FROM t") == [(1, 9, 1, 5), (2, 2, 2, 5), (3, 3, 3, 3), (4, 4, 4, 4)]
+
+
+def test_rowids_of_ours_stay_in_a_table_made_anew():
+    files("CREATE TABLE t(k TEXT PRIMARY KEY, v); INSERT INTO t(rowid, k, v) VALUES (7, 'a', 1), (9, 'b', 2)", "DELETE FROM t WHERE k = 'a'",
+          "CREATE TABLE n(k TEXT PRIMARY KEY, v CHECK (1)); INSERT INTO n SELECT * FROM t; DROP TABLE t; ALTER TABLE n RENAME TO t")
+    merge()
+    assert rows("SELECT rowid, k FROM t") == [(9, "b")]
+
+
+def test_a_generated_column_may_be_called_rowid():
+    files("CREATE TABLE t(k TEXT PRIMARY KEY, v, rowid AS (length(k)))", "INSERT INTO t VALUES ('a', 1)", "INSERT INTO t VALUES ('bc', 2)")
+    merge()
+    assert rows("SELECT k, v, rowid FROM t") == [("a", 1, 1), ("bc", 2, 2)]
+
+
 # ---- numbers ----
 
 def test_a_new_row_whose_number_is_taken_moves_and_references_follow():
@@ -172,6 +198,21 @@ def test_a_new_row_with_the_unique_values_of_a_new_row_is_that_row():
     lines = merge()
     assert of_table(lines, "tag")["joined"] == 2
     assert rows("SELECT song, name FROM song_tag JOIN tag ON tag.id = tag ORDER BY 1, 2") == [(1, "rock"), (1, "x"), (2, "rock"), (2, "y")]
+
+
+def test_a_row_that_refers_to_a_row_of_theirs_alone_is_not_equal_to_one_without():
+    files("CREATE TABLE t(id INTEGER PRIMARY KEY, up INT REFERENCES t, v)", "INSERT INTO t VALUES (1, NULL, 'a')", "INSERT INTO t VALUES (1, 2, 'a'), (2, NULL, 'b')")
+    merge()
+    assert rows("SELECT * FROM t") == [(1, None, "a"), (3, 4, "a"), (4, None, "b")]
+
+
+def test_equal_new_rows_that_refer_to_each_other_are_one_row_each():
+    files("CREATE TABLE t(id INTEGER PRIMARY KEY, up INT REFERENCES t, v)", *2 * ["INSERT INTO t VALUES (1, 2, 'a'), (2, 1, 'b'), (3, 3, 'c')"])
+    assert of_table(merge(), "t")["same"] == 3
+    assert rows("SELECT * FROM t") == [(1, 2, "a"), (2, 1, "b"), (3, 3, "c")]
+    make("ours.db", "UPDATE t SET v = 'z' WHERE id = 2")
+    merge()
+    assert rows("SELECT * FROM t") == [(1, 2, "a"), (2, 1, "z"), (3, 3, "c"), (4, 5, "a"), (5, 4, "b")]
 
 
 def test_equal_new_rows_are_one_row():
@@ -253,6 +294,20 @@ def test_what_was_renumbered_once_is_found_again():
     assert rows("SELECT title FROM song_tag JOIN song ON id = song WHERE tag = 1 ORDER BY 1") == [("a",), ("theirs",)]
 
 
+def test_a_number_that_moved_is_none_that_was_used_again():
+    schema = "CREATE TABLE t(id INTEGER PRIMARY KEY, name, v, w)"
+    goes_on = ["INSERT INTO t VALUES (1, 'theirs', 1, 1)", "INSERT INTO t VALUES (2, 'more', 2, 2)", "UPDATE t SET w = 9 WHERE id = 2; UPDATE t SET w = 5 WHERE id = 1"]
+    files(schema, "INSERT INTO t VALUES (1, 'ours', 0, 0)", goes_on[0])
+    merge()
+    for change in goes_on[1:]:
+        make("next.db", schema, *goes_on[:goes_on.index(change)])
+        os.replace("next.db", "base.db")
+        make("theirs.db", change)
+        lines = merge("--add", "t.v")
+    assert not conflicts(lines)
+    assert rows("SELECT * FROM t") == [(1, "ours", 0, 0), (2, "theirs", 1, 5), (3, "more", 2, 9)]
+
+
 # ---- constraints and foreign keys ----
 
 def test_exchanged_unique_values_pass():
@@ -320,6 +375,24 @@ def test_a_dropped_column_that_was_changed_stays_and_is_listed():
     files(SONGS, "UPDATE song SET rating = 9 WHERE id = 1", "ALTER TABLE song DROP COLUMN rating; UPDATE song SET plays = 1 WHERE id = 1")
     found, = conflicts(merge(status=1))
     assert (found["kind"], found["column"]) == ("schema", "rating") and rows("SELECT * FROM song WHERE id = 1") == [(1, "a", 1, 9)]
+
+
+def test_a_column_that_one_side_has_added_is_no_conflict_in_a_row_that_is_new_in_both():
+    for ours, theirs in ("ALTER TABLE t ADD COLUMN x DEFAULT 1; INSERT INTO t VALUES ('a', 2, 3)", "INSERT INTO t VALUES ('a', 2)"), ("INSERT INTO t VALUES ('a', 2)", "ALTER TABLE t ADD COLUMN x DEFAULT 1; INSERT INTO t VALUES ('a', 2, 3)"):
+        for name in "base.db", "ours.db", "theirs.db":
+            if os.path.exists(name):
+                os.remove(name)
+        files("CREATE TABLE t(k TEXT PRIMARY KEY, v)", ours, theirs)
+        merge()
+        assert rows("SELECT * FROM t") == [("a", 2, 3)]
+
+
+@pytest.mark.parametrize("key", ["TEXT PRIMARY KEY", "TEXT"])
+def test_rows_are_deleted_though_a_dropped_column_stays(key):
+    files(f"CREATE TABLE t(k {key}, v); INSERT INTO t VALUES ('a', 1), ('b', 2)", "UPDATE t SET v = 3 WHERE k = 'a'", "ALTER TABLE t DROP COLUMN v; DELETE FROM t WHERE k = 'b'; INSERT INTO t VALUES ('c')")
+    found, = conflicts(merge(status=1))
+    assert (found["kind"], found["column"]) == ("schema", "v")
+    assert rows("SELECT * FROM t") == [("a", 3), ("c", None)]
 
 
 def test_a_table_made_anew_takes_the_rows_of_ours():
