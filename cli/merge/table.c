@@ -162,6 +162,8 @@ static void write_list(place at, const char *list, const char *end)
         write_part(in, bar + 1, end);
         written++;
     }
+    bool is_and = bar - list > 1 && list[2] == 'A'; /* of no conditions all hold, and none */
+    if (written == 0 && which == 'K') sqlite3_str_appendall(at.out, is_and ? "1" : "0");
     if (which == 'V') sqlite3_str_appendall(at.out, ")");
     if (which == 'J') sqlite3_str_appendall(at.out, ") || '}'");
 }
@@ -467,7 +469,9 @@ static void read_key(merge *m, merge_table *t)
         if (i >= 0) t->column[i].key = ++n;
     }
     sqlite3_finalize(row);
-    if (n > 0) t->key = KEY_COLUMNS;
+    /* A table with one row, such as settings, has that row in all files. */
+    if (n > 0 || (t->rowid && merge_integer(m, t, -1, CLI_SQL_MERGE_HAS_ONE_ROW)))
+        t->key = KEY_COLUMNS;
 }
 
 /* Rows whose key has a NULL are as those without one; then the table is taken as one without. */
