@@ -13,6 +13,9 @@ CREATE TEMP TABLE _merge_note(id INTEGER PRIMARY KEY, text, is_question INT, UNI
 -- name: MERGE_MAKE_MOVES
 CREATE TEMP TABLE _merge_moves(tab INT, theirs INT, ours INT, why TEXT, PRIMARY KEY (tab, theirs)) WITHOUT ROWID;
 
+-- name: MERGE_INDEX_MOVES
+CREATE INDEX temp._merge_moves_by_ours ON _merge_moves(tab, ours);
+
 -- Columns that the files know by other names; NULL: the file lacks it. ours: whether OURS had it.
 -- name: MERGE_MAKE_NAMES
 CREATE TEMP TABLE _merge_names(tab TEXT COLLATE NOCASE, col TEXT COLLATE NOCASE, base TEXT, theirs TEXT, ours TEXT, PRIMARY KEY (tab, col)) WITHOUT ROWID;
@@ -58,12 +61,12 @@ SELECT count(*) FROM temp._merge_object WHERE type = 'table';
 SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM main.sqlite_master AS s, pragma_table_xinfo(s.name, 'main')
  WHERE s.type = 'table' AND s.rootpage >= 0 AND s.name NOT LIKE 'sqlite\_%' ESCAPE '\' GROUP BY s.name);
 
--- Parents need not come first.
+-- Parents need not come first. Those of OURS alone may have children of rows that THEIRS deleted.
 -- name: MERGE_TABLES
 SELECT s.name, CASE WHEN NOT x.is_virtual THEN 0 WHEN x.ours LIKE '%USING rtree%' OR x.theirs LIKE '%USING rtree%' THEN 2 ELSE 1 END,
-       s.sql LIKE '%AUTOINCREMENT%', x.base IS NOT NULL, x.theirs IS NOT NULL
+       s.sql LIKE '%AUTOINCREMENT%', x.base IS NOT NULL AND x.theirs IS NOT NULL, x.theirs IS NOT NULL
   FROM main.sqlite_master AS s JOIN temp._merge_object AS x ON x.type = 'table' AND x.name = s.name
- WHERE s.type = 'table' AND NOT x.is_shadow AND x.theirs IS NOT NULL AND (NOT x.is_virtual OR merge_has_rows(s.name, s.sql))
+ WHERE s.type = 'table' AND NOT x.is_shadow AND (NOT x.is_virtual OR (x.theirs IS NOT NULL AND merge_has_rows(s.name, s.sql)))
  ORDER BY s.rowid;
 
 -- name: MERGE_COLUMNS
@@ -178,13 +181,13 @@ UPDATE temp._merge_d{n} SET how = 'joined', becomes = (SELECT ours FROM temp._me
 UPDATE temp._merge_d{n} AS d
    SET how = 'joined', becomes = (SELECT o.{key} FROM {T} AS o WHERE {U AND |o.@o COLLATE @c = @m} LIMIT 1)
  WHERE op = 'I' AND how IS NULL AND {ready} AND EXISTS (
-       SELECT 1 FROM {T} AS o WHERE {U AND |o.@o COLLATE @c = @m} AND NOT EXISTS (SELECT 1 FROM {B} AS b WHERE {base_key} = o.{key})
+       SELECT 1 FROM {T} AS o WHERE {U AND |o.@o COLLATE @c = @m} AND {new_in_ours}
           AND NOT EXISTS (SELECT 1 FROM temp._merge_d{n} AS x WHERE x.becomes = o.{key} AND x.how <> 'new'));
 
 -- name: MERGE_JOIN_EQUAL
 UPDATE temp._merge_d{n} AS d SET how = 'same', becomes = t{k}
  WHERE op = 'I' AND how IS NULL AND {ready} AND EXISTS (
-       SELECT 1 FROM {T} AS o WHERE o.{key} = d.t{k} AND NOT EXISTS (SELECT 1 FROM {B} AS b WHERE {base_key} = o.{key})
+       SELECT 1 FROM {T} AS o WHERE o.{key} = d.t{k} AND {new_in_ours}
           AND NOT EXISTS (SELECT 1 FROM temp._merge_d{n} AS x WHERE x.becomes = o.{key} AND x.how <> 'new') {N| AND ~o.@o COLLATE BINARY~@m~ AND (d.t# IS NULL OR @m IS NOT NULL)});
 
 -- name: MERGE_DECIDE_NEW
@@ -194,7 +197,7 @@ UPDATE temp._merge_d{n} AS d SET how = 'new' WHERE op = 'I' AND how IS NULL AND 
 -- name: MERGE_ASSUME
 UPDATE temp._merge_d{n} AS d SET how = 'maybe', becomes = t{k}
  WHERE op = 'I' AND how IS NULL AND EXISTS (
-       SELECT 1 FROM {T} AS o WHERE o.{key} = d.t{k} AND NOT EXISTS (SELECT 1 FROM {B} AS b WHERE {base_key} = o.{key})
+       SELECT 1 FROM {T} AS o WHERE o.{key} = d.t{k} AND {new_in_ours}
           AND NOT EXISTS (SELECT 1 FROM temp._merge_d{n} AS x WHERE x.becomes = o.{key} AND x.how <> 'new'));
 
 -- name: MERGE_ASSUME_LESS

@@ -7,6 +7,7 @@
  *     {T} {B} {H}           the table in main, base, theirs, as it stands behind FROM
  *     {rowid} {key}         the name of its rowid or NULL; the quoted column that is its number
  *     {now}                 the number in main of a row of base
+ *     {new_in_ours}         whether the row o is none of base
  *     {base_row} {theirs_row}   all values of a row over b, over t
  *     {C, |o.@o = d.t#}     a list over all columns, with ", " between
  *     {K...} {N...} {Y...}  the same over columns of the key, the others, those that hold 1 and 1.0
@@ -211,6 +212,20 @@ static void write_ready(place at)
     }
 }
 
+/* Whether the row o is none of BASE, in which it may have the number that it has had in THEIRS. */
+static void write_new_in_ours(place at)
+{
+    const merge_table *t = at.t;
+    const char *base = t->column[t->number].in_base, *key = t->column[t->number].quoted;
+    sqlite3_str_appendf(
+        at.out,
+        "NOT EXISTS (SELECT 1 FROM %s AS b WHERE %s = o.%s AND %s NOT IN (SELECT theirs FROM"
+        " temp._merge_moves WHERE tab = %d AND why = 'known')) AND NOT EXISTS (SELECT 1 FROM"
+        " temp._merge_moves AS k JOIN %s AS b ON %s = k.theirs WHERE k.tab = %d AND"
+        " k.ours = o.%s AND k.why = 'known')",
+        t->base, base, key, base, t->i, t->base, base, t->i, key);
+}
+
 static void write_name(place at, const char *name, size_t n)
 {
     const merge_table *t = at.t, *parent = parent_of(at);
@@ -238,6 +253,7 @@ static void write_name(place at, const char *name, size_t n)
     if (word && strcmp(word, "Pn") == 0) sqlite3_str_appendf(at.out, "%d", parent->i);
     if (word && strcmp(word, "name") == 0) sqlite3_str_appendf(at.out, "%Q", t->name);
     if (word && strcmp(word, "ready") == 0) write_ready(at);
+    if (word && strcmp(word, "new_in_ours") == 0) write_new_in_ours(at);
     if (word && strcmp(word, "now") == 0 && key)
         sqlite3_str_appendf(at.out,
                             "coalesce((SELECT ours FROM temp._merge_moves WHERE tab = %d AND "

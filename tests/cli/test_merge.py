@@ -335,6 +335,16 @@ def test_rows_of_three_branches_under_one_number_are_three_rows():
     assert rows("SELECT n, name FROM child JOIN t ON id = t ORDER BY n") == [("a", "second"), ("b", "third")]
 
 
+def test_a_new_row_is_none_that_was_merged_before_under_another_number():
+    files(THINGS, "INSERT INTO t VALUES (1, 'ours', 0)")
+    goes_on("INSERT INTO t VALUES (1, 'theirs', 0)")
+    merge()
+    make("ours.db", "UPDATE t SET v = 1 WHERE id = 2")
+    goes_on("INSERT INTO t VALUES (1, 'theirs', 0)", "DELETE FROM t; INSERT INTO t VALUES (2, 'theirs', 7)")
+    found = conflicts(merge(status=1))
+    assert sorted(c["kind"] for c in found) == ["constraint", "delete"]
+
+
 def test_a_row_that_was_left_out_is_none_that_ours_has_inserted_since():
     files(THINGS, "INSERT INTO t VALUES (1, 'a', 0)")
     goes_on("INSERT INTO t VALUES (1, 'a', 0)")
@@ -409,6 +419,14 @@ def test_a_deletion_is_cancelled_if_ours_refers_to_the_row():
     found, = conflicts(merge(status=1))
     assert (found["kind"], found["table"], found["key"], found["taken"]) == ("foreign key", "song", [3], "ours")
     assert rows("PRAGMA foreign_key_check") == [] and rows("SELECT title FROM song WHERE id = 3") == [("c",)]
+
+
+@pytest.mark.parametrize("table, ours, theirs", [("", "CREATE TABLE c(s INT REFERENCES song); INSERT INTO c VALUES (3)", ""), ("CREATE TABLE c(s INT REFERENCES song);", "INSERT INTO c VALUES (3)", "DROP TABLE c;")])
+def test_a_row_stays_to_which_a_table_refers_that_ours_alone_has(table, ours, theirs):
+    files(SONGS + table, ours, theirs + "DELETE FROM song WHERE id = 3")
+    found = conflicts(merge(status=1))
+    assert (found[-1]["kind"], found[-1]["table"], found[-1]["key"]) == ("foreign key", "song", [3])
+    assert rows("PRAGMA foreign_key_check") == [] and rows("SELECT title FROM c JOIN song ON id = s") == [("c",)]
 
 
 def test_no_trigger_fires():
