@@ -9,6 +9,33 @@
 
 #include "cli/merge/merge.h"
 
+/* ---- numbers ------------------------------------------------------------------------------------- */
+
+static void run_number(merge *m, merge_table *t, const char *statement, int64_t number)
+{
+    sqlite3_stmt *run = merge_prepare(m, t, -1, statement);
+    sqlite3_bind_int64(run, 1, number);
+    cli_step(&m->into, run);
+    sqlite3_finalize(run);
+}
+
+/* Of the three files, and of rows that have moved. */
+static int64_t greatest_number(merge *m, merge_table *t)
+{
+    static const char *const SCHEMAS[] = {"main", "base", "theirs"};
+    int64_t most = merge_integer(m, t, -1, CLI_SQL_MERGE_GREATEST);
+    for (int i = 0; i < 3 && t->is_autoincrement; i++) {
+        const char *has = merge_text(m, CLI_SQL_MERGE_HAS_SEQUENCE, SCHEMAS[i]);
+        if (merge_integer_of(m, has) == 0) continue;
+        sqlite3_stmt *row =
+            merge_prepare_texts(m, merge_text(m, CLI_SQL_MERGE_SEQUENCE, SCHEMAS[i]), &t->name, 1);
+        int64_t n = cli_step(&m->into, row) ? sqlite3_column_int64(row, 0) : 0;
+        sqlite3_finalize(row);
+        if (n > most) most = n;
+    }
+    return most;
+}
+
 /* ---- what was merged before ---------------------------------------------------------------------- */
 
 static bool has_numbers(merge *m, const char *schema)
@@ -40,12 +67,12 @@ static void read_known(merge *m)
                                       m->theirs_path, m->ours_path));
         sqlite3_finalize(row);
     }
-    if (!has_numbers(m, "main")) return;
-    for (int i = 0; i < m->n; i++) {
-        if (!m->table[i].gives_numbers) continue;
-        merge_run(m, &m->table[i], -1, merge_text(m, CLI_SQL_MERGE_KNOWN, lacks));
-        merge_run(m, &m->table[i], -1, CLI_SQL_MERGE_KNOWN_OTHERS_IN_BASE);
-        merge_run(m, &m->table[i], -1, CLI_SQL_MERGE_KNOWN_OTHERS_IN_THEIRS);
+    for (int i = 0; i < m->n && has_numbers(m, "main"); i++) {
+        merge_table *t = &m->table[i];
+        if (!t->gives_numbers) continue;
+        merge_run(m, t, -1, merge_text(m, CLI_SQL_MERGE_KNOWN_IN_BASE, lacks));
+        merge_run(m, t, -1, merge_text(m, CLI_SQL_MERGE_KNOWN_IN_THEIRS, lacks));
+        run_number(m, t, CLI_SQL_MERGE_KNOWN_LEFT_OUT, greatest_number(m, t));
     }
 }
 
@@ -74,14 +101,6 @@ static bool is_so(merge *m, merge_table *t, const char *question, int64_t number
     bool is = cli_step(&m->into, row) && sqlite3_column_int(row, 0);
     sqlite3_finalize(row);
     return is;
-}
-
-static void run_number(merge *m, merge_table *t, const char *statement, int64_t number)
-{
-    sqlite3_stmt *run = merge_prepare(m, t, -1, statement);
-    sqlite3_bind_int64(run, 1, number);
-    cli_step(&m->into, run);
-    sqlite3_finalize(run);
 }
 
 /* One row under a number that was used again becomes two. */
@@ -176,22 +195,6 @@ static void decide_all(merge *m)
 }
 
 /* ---- numbers that are free ----------------------------------------------------------------------- */
-
-static int64_t greatest_number(merge *m, merge_table *t)
-{
-    static const char *const SCHEMAS[] = {"main", "base", "theirs"};
-    int64_t most = merge_integer(m, t, -1, CLI_SQL_MERGE_GREATEST);
-    for (int i = 0; i < 3 && t->is_autoincrement; i++) {
-        const char *has = merge_text(m, CLI_SQL_MERGE_HAS_SEQUENCE, SCHEMAS[i]);
-        if (merge_integer_of(m, has) == 0) continue;
-        sqlite3_stmt *row =
-            merge_prepare_texts(m, merge_text(m, CLI_SQL_MERGE_SEQUENCE, SCHEMAS[i]), &t->name, 1);
-        int64_t n = cli_step(&m->into, row) ? sqlite3_column_int64(row, 0) : 0;
-        sqlite3_finalize(row);
-        if (n > most) most = n;
-    }
-    return most;
-}
 
 static void move_rows(merge *m, merge_table *t)
 {
@@ -357,9 +360,9 @@ void merge_numbers_remember(merge *m)
 {
     for (int i = 0; i < m->n; i++) {
         merge_table *t = &m->table[i];
-        if (!t->gives_numbers || merge_integer(m, t, -1, CLI_SQL_MERGE_COUNT_CHANGED_NUMBERS) == 0)
-            continue;
+        if (!t->gives_numbers || !merge_integer(m, t, -1, CLI_SQL_MERGE_HAS_NUMBERS)) continue;
         cli_run(&m->into, CLI_SQL_MERGE_NUMBERS_MAKE);
         merge_run(m, t, -1, CLI_SQL_MERGE_NUMBERS_ADD);
+        merge_run(m, t, -1, CLI_SQL_MERGE_NUMBERS_ADD_LEFT_OUT);
     }
 }

@@ -159,6 +159,17 @@ static void fn_merge_bytes(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     result_of(ctx, out);
 }
 
+/* merge_digest(text): FNV-1a, a number that is another one if the text is. */
+static void fn_merge_digest(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    const unsigned char *text = sqlite3_value_text(argv[0]);
+    uint64_t digest = 0xcbf29ce484222325;
+    for (int n = sqlite3_value_bytes(argv[0]); text && n > 0; n--)
+        digest = (digest ^ *text++) * 0x100000001b3;
+    sqlite3_result_int64(ctx, (int64_t)digest);
+}
+
 static void fn_merge_has_rows(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     (void)argc;
@@ -173,11 +184,10 @@ void merge_report_functions(merge *m)
         const char *name;
         int argc;
         void (*call)(sqlite3_context *, int, sqlite3_value **);
-    } FUNCTIONS[] = {{"merge_shown", -1, fn_merge_shown},
-                     {"merge_list", -1, fn_merge_list},
-                     {"merge_pairs", -1, fn_merge_pairs},
-                     {"merge_bytes", -1, fn_merge_bytes},
-                     {"merge_has_rows", 2, fn_merge_has_rows}};
+    } FUNCTIONS[] = {
+        {"merge_shown", -1, fn_merge_shown},  {"merge_list", -1, fn_merge_list},
+        {"merge_pairs", -1, fn_merge_pairs},  {"merge_bytes", -1, fn_merge_bytes},
+        {"merge_digest", 1, fn_merge_digest}, {"merge_has_rows", 2, fn_merge_has_rows}};
     for (size_t i = 0; i < sizeof FUNCTIONS / sizeof *FUNCTIONS; i++)
         if (sqlite3_create_function(m->into.db, FUNCTIONS[i].name, FUNCTIONS[i].argc,
                                     SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, m,

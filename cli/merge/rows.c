@@ -14,6 +14,7 @@
 static void find_rows(merge *m, merge_table *t)
 {
     merge_run(m, t, -1, CLI_SQL_MERGE_MAKE_ROWS);
+    if (!t->in_theirs) return;
     if (t->key == KEY_NONE && !t->rowid) {
         cli_fail(m->c, "merge: %s: the table has no key, and no name is left for its rowid",
                  t->name);

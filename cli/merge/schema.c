@@ -61,20 +61,19 @@ static void drop_object(merge *m, const object *o)
 
 /* ---- whether rows were changed ------------------------------------------------------------------- */
 
-/* The columns of a table as arguments. */
-static const char *columns_of(merge *m, const char *schema, const char *table)
+const char *merge_row_bytes(merge *m, const char *schema, const char *table)
 {
     sqlite3_stmt *row =
-        merge_prepare_texts(m, CLI_SQL_MERGE_COLUMN_LIST, (const char *const[]){table, schema}, 2);
-    const char *list = cli_step(&m->into, row) ? text_at(m, row, 0) : NULL;
+        merge_prepare_texts(m, CLI_SQL_MERGE_ROW_BYTES, (const char *const[]){table, schema}, 2);
+    const char *bytes = cli_step(&m->into, row) ? text_at(m, row, 0) : NULL;
     sqlite3_finalize(row);
-    return list ? list : "NULL";
+    return bytes ? bytes : "NULL";
 }
 
 bool merge_has_rows_of_base(merge *m, const char *schema, const char *table)
 {
-    const char *columns = columns_of(m, "base", table);
-    return is_equal(columns, columns_of(m, schema, table)) &&
+    const char *columns = merge_row_bytes(m, "base", table);
+    return is_equal(columns, merge_row_bytes(m, schema, table)) &&
            merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_SAME_ROWS, schema, table, table, columns,
                                           schema, table, columns, table, columns, table, columns,
                                           schema, table));

@@ -13,6 +13,9 @@ CREATE TEMP TABLE _merge_note(id INTEGER PRIMARY KEY, text, is_question INT, UNI
 -- name: MERGE_MAKE_MOVES
 CREATE TEMP TABLE _merge_moves(tab INT, theirs INT, ours INT, why TEXT, PRIMARY KEY (tab, theirs)) WITHOUT ROWID;
 
+-- name: MERGE_INDEX_MOVES
+CREATE INDEX temp._merge_moves_by_ours ON _merge_moves(tab, ours);
+
 -- Columns that the files know by other names; NULL: the file lacks it. ours: whether OURS had it.
 -- name: MERGE_MAKE_NAMES
 CREATE TEMP TABLE _merge_names(tab TEXT COLLATE NOCASE, col TEXT COLLATE NOCASE, base TEXT, theirs TEXT, ours TEXT, PRIMARY KEY (tab, col)) WITHOUT ROWID;
@@ -58,12 +61,12 @@ SELECT count(*) FROM temp._merge_object WHERE type = 'table';
 SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM main.sqlite_master AS s, pragma_table_xinfo(s.name, 'main')
  WHERE s.type = 'table' AND s.rootpage >= 0 AND s.name NOT LIKE 'sqlite\_%' ESCAPE '\' GROUP BY s.name);
 
--- Parents need not come first.
+-- Parents need not come first. Those of OURS alone may have children of rows that THEIRS deleted.
 -- name: MERGE_TABLES
 SELECT s.name, CASE WHEN NOT x.is_virtual THEN 0 WHEN x.ours LIKE '%USING rtree%' OR x.theirs LIKE '%USING rtree%' THEN 2 ELSE 1 END,
-       s.sql LIKE '%AUTOINCREMENT%', x.base IS NOT NULL, x.theirs IS NOT NULL
+       s.sql LIKE '%AUTOINCREMENT%', x.base IS NOT NULL AND x.theirs IS NOT NULL, x.theirs IS NOT NULL
   FROM main.sqlite_master AS s JOIN temp._merge_object AS x ON x.type = 'table' AND x.name = s.name
- WHERE s.type = 'table' AND NOT x.is_shadow AND x.theirs IS NOT NULL AND (NOT x.is_virtual OR merge_has_rows(s.name, s.sql))
+ WHERE s.type = 'table' AND NOT x.is_shadow AND (NOT x.is_virtual OR (x.theirs IS NOT NULL AND merge_has_rows(s.name, s.sql)))
  ORDER BY s.rowid;
 
 -- name: MERGE_COLUMNS
@@ -151,28 +154,27 @@ CREATE INDEX temp._merge_d{n}_by_number ON _merge_d{n}(t{k}) WHERE op = 'I';
 CREATE INDEX temp._merge_d{n}_by_becomes ON _merge_d{n}(becomes) WHERE becomes IS NOT NULL;
 
 -- name: MERGE_BASE_LACKS
-NOT EXISTS (SELECT 1 FROM base._merge_numbers AS b WHERE b.table_name = x.table_name AND b.theirs = x.theirs AND b.ours = x.ours);
+NOT EXISTS (SELECT 1 FROM base._merge_numbers AS b WHERE b.table_name = x.table_name AND b.theirs = x.theirs AND b.ours IS x.ours);
 
 -- name: MERGE_OURS_LACKS
-NOT EXISTS (SELECT 1 FROM main._merge_numbers AS o WHERE o.table_name = x.table_name AND o.theirs = x.theirs AND o.ours = x.ours);
+NOT EXISTS (SELECT 1 FROM main._merge_numbers AS o WHERE o.table_name = x.table_name AND o.theirs = x.theirs AND o.ours IS x.ours);
 
 -- name: MERGE_THEIRS_MOVED
 SELECT x.table_name, x.theirs, x.ours FROM theirs._merge_numbers AS x WHERE %s AND %s;
 
--- name: MERGE_KNOWN
-INSERT INTO temp._merge_moves SELECT {n}, x.theirs, x.ours, 'known' FROM main._merge_numbers AS x WHERE x.table_name = {name} COLLATE NOCASE AND %s;
+-- A number of another branch may be meant: BASE or THEIRS has the row that was merged under it.
+-- name: MERGE_KNOWN_IN_BASE
+INSERT OR IGNORE INTO temp._merge_moves SELECT {n}, x.theirs, x.ours, 'known' FROM main._merge_numbers AS x
+ WHERE x.table_name = {name} COLLATE NOCASE AND %s AND x.row = (SELECT merge_digest({base_row}) FROM {B} AS b WHERE {base_key} = x.theirs);
 
--- A number of another branch may be meant: the row is more like that of OURS which has its number.
--- name: MERGE_KNOWN_OTHERS_IN_BASE
-DELETE FROM temp._merge_moves WHERE tab = {n} AND why = 'known' AND EXISTS (SELECT 1 FROM {B} AS b WHERE {base_key} = _merge_moves.theirs
-   AND (SELECT 0{N| + (o.@o COLLATE BINARY IS @b)} FROM {T} AS o WHERE o.{key} = _merge_moves.theirs)
-     > coalesce((SELECT 0{N| + (o.@o COLLATE BINARY IS @b)} FROM {T} AS o WHERE o.{key} = _merge_moves.ours), (0{N| + 1}) / 4));
+-- name: MERGE_KNOWN_IN_THEIRS
+INSERT OR IGNORE INTO temp._merge_moves SELECT {n}, x.theirs, x.ours, 'known' FROM main._merge_numbers AS x
+ WHERE x.table_name = {name} COLLATE NOCASE AND %s AND x.row = (SELECT merge_digest({theirs_row}) FROM {H} AS t WHERE {theirs_key} = x.theirs);
 
--- name: MERGE_KNOWN_OTHERS_IN_THEIRS
-DELETE FROM temp._merge_moves WHERE tab = {n} AND why = 'known' AND NOT EXISTS (SELECT 1 FROM {B} AS b WHERE {base_key} = _merge_moves.theirs)
-   AND EXISTS (SELECT 1 FROM {H} AS t WHERE {theirs_key} = _merge_moves.theirs
-   AND coalesce((SELECT 0{N| + (o.@o COLLATE BINARY IS @t)} FROM {T} AS o WHERE o.{key} = _merge_moves.theirs), (0{N| + 1}) / 4)
-     >= coalesce((SELECT 0{N| + (o.@o COLLATE BINARY IS @t)} FROM {T} AS o WHERE o.{key} = _merge_moves.ours), (0{N| + 1}) / 4));
+-- Rows that were left out have numbers of their own, in case they come back.
+-- name: MERGE_KNOWN_LEFT_OUT
+UPDATE temp._merge_moves AS m SET ours = ?1 + x.i FROM (SELECT theirs, row_number() OVER (ORDER BY theirs) AS i FROM temp._merge_moves WHERE tab = {n} AND ours IS NULL) AS x
+ WHERE m.tab = {n} AND m.theirs = x.theirs;
 
 -- Of numbers that moved in a merge before, which BASE does not know yet.
 -- name: MERGE_KNOWN_JOINED
@@ -183,13 +185,13 @@ UPDATE temp._merge_d{n} SET how = 'joined', becomes = (SELECT ours FROM temp._me
 UPDATE temp._merge_d{n} AS d
    SET how = 'joined', becomes = (SELECT o.{key} FROM {T} AS o WHERE {U AND |o.@o COLLATE @c = @m} LIMIT 1)
  WHERE op = 'I' AND how IS NULL AND {ready} AND EXISTS (
-       SELECT 1 FROM {T} AS o WHERE {U AND |o.@o COLLATE @c = @m} AND NOT EXISTS (SELECT 1 FROM {B} AS b WHERE {base_key} = o.{key})
+       SELECT 1 FROM {T} AS o WHERE {U AND |o.@o COLLATE @c = @m} AND {new_in_ours}
           AND NOT EXISTS (SELECT 1 FROM temp._merge_d{n} AS x WHERE x.becomes = o.{key} AND x.how <> 'new'));
 
 -- name: MERGE_JOIN_EQUAL
 UPDATE temp._merge_d{n} AS d SET how = 'same', becomes = t{k}
  WHERE op = 'I' AND how IS NULL AND {ready} AND EXISTS (
-       SELECT 1 FROM {T} AS o WHERE o.{key} = d.t{k} AND NOT EXISTS (SELECT 1 FROM {B} AS b WHERE {base_key} = o.{key})
+       SELECT 1 FROM {T} AS o WHERE o.{key} = d.t{k} AND {new_in_ours}
           AND NOT EXISTS (SELECT 1 FROM temp._merge_d{n} AS x WHERE x.becomes = o.{key} AND x.how <> 'new') {N| AND ~o.@o COLLATE BINARY~@m~ AND (d.t# IS NULL OR @m IS NOT NULL)});
 
 -- name: MERGE_DECIDE_NEW
@@ -199,7 +201,7 @@ UPDATE temp._merge_d{n} AS d SET how = 'new' WHERE op = 'I' AND how IS NULL AND 
 -- name: MERGE_ASSUME
 UPDATE temp._merge_d{n} AS d SET how = 'maybe', becomes = t{k}
  WHERE op = 'I' AND how IS NULL AND EXISTS (
-       SELECT 1 FROM {T} AS o WHERE o.{key} = d.t{k} AND NOT EXISTS (SELECT 1 FROM {B} AS b WHERE {base_key} = o.{key})
+       SELECT 1 FROM {T} AS o WHERE o.{key} = d.t{k} AND {new_in_ours}
           AND NOT EXISTS (SELECT 1 FROM temp._merge_d{n} AS x WHERE x.becomes = o.{key} AND x.how <> 'new'));
 
 -- name: MERGE_ASSUME_LESS
@@ -217,10 +219,12 @@ SELECT count(*) FROM temp._merge_d{n} WHERE op = 'I' AND how IS NULL;
 
 -- The first number that is taken: later rows move, too, so that their order stays.
 -- name: MERGE_FIRST_TAKEN
-SELECT min(t{k}) FROM temp._merge_d{n} AS d WHERE op = 'I' AND how = 'new' AND EXISTS (SELECT 1 FROM {T} AS o WHERE o.{key} = d.t{k});
+SELECT min(t{k}) FROM temp._merge_d{n} AS d WHERE op = 'I' AND how = 'new'
+   AND (EXISTS (SELECT 1 FROM {T} AS o WHERE o.{key} = d.t{k}) OR EXISTS (SELECT 1 FROM temp._merge_moves AS m WHERE m.tab = {n} AND m.ours = d.t{k} AND m.theirs <> m.ours));
 
 -- name: MERGE_GREATEST
-SELECT max(coalesce((SELECT max({key}) FROM {T}), 0), coalesce((SELECT max({base_key}) FROM {B} AS b), 0), coalesce((SELECT max({theirs_key}) FROM {H} AS t), 0), 0);
+SELECT max(coalesce((SELECT max({key}) FROM {T}), 0), coalesce((SELECT max({base_key}) FROM {B} AS b), 0), coalesce((SELECT max({theirs_key}) FROM {H} AS t), 0),
+ coalesce((SELECT max(ours) FROM temp._merge_moves WHERE tab = {n}), 0));
 
 -- name: MERGE_HAS_SEQUENCE
 SELECT count(*) FROM %s.sqlite_master WHERE name = 'sqlite_sequence';
@@ -350,7 +354,7 @@ UPDATE temp._merge_d{n} SET refused = ?2 WHERE n = ?1;
 -- name: MERGE_ORPHANS
 SELECT d.n FROM temp._merge_d{n} AS d WHERE d.act = 'put' AND {F AND |d.r# IS NOT NULL} AND (NOT d.was OR {F OR |d.r# IS NOT d.o#})
    AND NOT EXISTS (SELECT 1 FROM {PT} AS p WHERE {F AND |p.@p = d.r#})
-   AND (EXISTS (SELECT 1 FROM temp._merge_d{Pn} AS p WHERE {F AND |d.r# IN (p.t$, p.b$, p.o$)}) OR EXISTS (SELECT 1 FROM {PH} AS t WHERE {F AND |@q = d.r#}));
+   AND (EXISTS (SELECT 1 FROM temp._merge_d{Pn} AS p WHERE {F AND |d.r# IN (p.t$, p.b$, p.o$)}) OR EXISTS (SELECT 1 FROM {PH} AS t WHERE {F AND |@g = d.r#}));
 
 -- name: MERGE_ORPHAN_OF_GONE
 SELECT p.n FROM temp._merge_d{Pn} AS p, temp._merge_d{n} AS d WHERE d.n = ?1 AND p.op = 'D' AND p.act = 'take' AND {F AND |p.o$ = d.r#};
@@ -359,8 +363,8 @@ SELECT p.n FROM temp._merge_d{Pn} AS p, temp._merge_d{n} AS d WHERE d.n = ?1 AND
 SELECT p.n FROM temp._merge_d{Pn} AS p, temp._merge_d{n} AS d WHERE d.n = ?1 AND p.op IN ('I', 'U') AND p.act = 'keep' AND p.refused IS NOT NULL AND {F AND |p.t$ = d.r#};
 
 -- name: MERGE_RESTORE
-INSERT INTO temp._merge_d{Pn}(op, rid, {PC, |t#}) SELECT 'R', {Ptrid}, {PC, |@t} FROM {PH} AS t, temp._merge_d{n} AS d
- WHERE d.n = ?1 AND {F AND |@q = d.t#} AND NOT EXISTS (SELECT 1 FROM temp._merge_d{Pn} AS p WHERE p.op IN ('I', 'U', 'R') AND {F AND |p.t$ = d.t#});
+INSERT INTO temp._merge_d{Pn}(op, rid, {PC, |t#}) SELECT 'R', {Ptrid}, {PC, |@f} FROM {PH} AS t, temp._merge_d{n} AS d
+ WHERE d.n = ?1 AND {F AND |@g = d.t#} AND NOT EXISTS (SELECT 1 FROM temp._merge_d{Pn} AS p WHERE p.op IN ('I', 'U', 'R') AND {F AND |p.t$ = d.t#});
 
 -- name: MERGE_RESTORED
 SELECT p.n FROM temp._merge_d{Pn} AS p, temp._merge_d{n} AS d WHERE d.n = ?1 AND p.op IN ('I', 'U', 'R') AND p.refused IS NULL AND {F AND |p.t$ = d.t#};
@@ -374,7 +378,7 @@ SELECT DISTINCT p.n, p.act FROM temp._merge_d{Pn} AS p JOIN {T} AS c ON {F AND |
 UPDATE temp._merge_d{n} SET stays = ?2 WHERE n = ?1;
 
 -- name: MERGE_NUMBER_OF_NEW
-SELECT becomes FROM temp._merge_d{n} WHERE n = ?1 AND op = 'I' AND NOT was;
+SELECT coalesce(becomes, t{k}) FROM temp._merge_d{n} WHERE n = ?1 AND op IN ('I', 'U', 'R') AND NOT was;
 
 -- The row that has the UNIQUE values of one that was refused.
 -- name: MERGE_STANDIN
@@ -455,11 +459,23 @@ SELECT count(*) FROM temp._merge_d{n} WHERE op = 'U' AND was AND refused IS NULL
 -- name: MERGE_ADDED_UP
 SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE was AND refused IS NULL AND op = 'U' AND NOT ~t#~b#~ AND NOT ~o#~b#~ AND @s);
 
+-- row: a digest of the row of THEIRS. ours: NULL if it was left out, or is gone.
 -- name: MERGE_NUMBERS_MAKE
-CREATE TABLE IF NOT EXISTS main._merge_numbers(table_name TEXT NOT NULL, theirs INTEGER NOT NULL, ours INTEGER NOT NULL, PRIMARY KEY (table_name, theirs)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS main._merge_numbers(table_name TEXT NOT NULL, theirs INTEGER NOT NULL, row INTEGER NOT NULL, ours INTEGER, PRIMARY KEY (table_name, theirs, row)) WITHOUT ROWID;
+
+-- name: MERGE_HAS_NUMBERS
+SELECT EXISTS (SELECT 1 FROM temp._merge_moves WHERE tab = {n} AND (theirs <> ours OR why = 'known'))
+    OR EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE op = 'I' AND NOT was AND refused IS NOT NULL);
 
 -- name: MERGE_NUMBERS_ADD
-INSERT OR REPLACE INTO main._merge_numbers SELECT {name}, theirs, ours FROM temp._merge_moves WHERE tab = {n} AND why IN ('moved', 'joined') AND theirs <> ours;
+INSERT OR REPLACE INTO main._merge_numbers
+SELECT {name}, m.theirs, (SELECT merge_digest({theirs_row}) FROM {H} AS t WHERE {theirs_key} = m.theirs) AS seen, (SELECT o.{key} FROM {T} AS o WHERE o.{key} = m.ours)
+  FROM temp._merge_moves AS m WHERE m.tab = {n} AND (m.theirs <> m.ours OR m.why = 'known') AND seen IS NOT NULL;
+
+-- name: MERGE_NUMBERS_ADD_LEFT_OUT
+INSERT OR REPLACE INTO main._merge_numbers
+SELECT {name}, d.becomes, (SELECT merge_digest({theirs_row}) FROM {H} AS t WHERE {theirs_key} = d.becomes) AS seen, NULL FROM temp._merge_d{n} AS d
+ WHERE d.op = 'I' AND NOT d.was AND d.refused IS NOT NULL AND seen IS NOT NULL AND NOT EXISTS (SELECT 1 FROM temp._merge_moves AS m WHERE m.tab = {n} AND (m.theirs = d.becomes OR m.ours = d.becomes));
 
 -- name: MERGE_CONFLICTS_MAKE
 CREATE TABLE main._merge_conflicts(id INTEGER PRIMARY KEY, kind TEXT, table_name TEXT, row_key TEXT, column_name TEXT, base, ours, theirs, taken TEXT, note TEXT);
@@ -492,13 +508,16 @@ SELECT type, name, base, ours, theirs, is_virtual, is_shadow FROM temp._merge_ob
 -- name: MERGE_DECLARED
 SELECT sql FROM main.sqlite_master WHERE type = ?1 AND name = ?2 COLLATE NOCASE;
 
--- name: MERGE_COLUMN_LIST
-SELECT group_concat('"' || replace(name, '"', '""') || '"', ', ') FROM (SELECT name FROM pragma_table_xinfo(?1, ?2) WHERE hidden = 0 ORDER BY cid);
+-- All values of a row; SQLite takes 127 arguments.
+-- name: MERGE_ROW_BYTES
+SELECT group_concat('merge_bytes(' || list || ')', ' || ') FROM (
+SELECT group_concat('"' || replace(name, '"', '""') || '"', ', ') AS list
+  FROM (SELECT name, row_number() OVER (ORDER BY cid) - 1 AS i FROM pragma_table_xinfo(?1, ?2) WHERE hidden = 0) GROUP BY i / 100);
 
 -- name: MERGE_SAME_ROWS
 SELECT (SELECT count(*) FROM %s."%w") = (SELECT count(*) FROM base."%w")
-   AND NOT EXISTS (SELECT merge_bytes(%s) FROM %s."%w" EXCEPT SELECT merge_bytes(%s) FROM base."%w")
-   AND NOT EXISTS (SELECT merge_bytes(%s) FROM base."%w" EXCEPT SELECT merge_bytes(%s) FROM %s."%w");
+   AND NOT EXISTS (SELECT %s FROM %s."%w" EXCEPT SELECT %s FROM base."%w")
+   AND NOT EXISTS (SELECT %s FROM base."%w" EXCEPT SELECT %s FROM %s."%w");
 
 -- As many of each value.
 -- name: MERGE_SAME_COLUMN

@@ -7,6 +7,8 @@
  *     {T} {B} {H}           the table in main, base, theirs, as it stands behind FROM
  *     {rowid} {key}         the name of its rowid or NULL; the quoted column that is its number
  *     {now}                 the number in main of a row of base
+ *     {new_in_ours}         whether the row o is none of base
+ *     {base_row} {theirs_row}   all values of a row over b, over t
  *     {C, |o.@o = d.t#}     a list over all columns, with ", " between
  *     {K...} {N...} {Y...}  the same over columns of the key, the others, those that hold 1 and 1.0
  *     {U...} {F...}         the same over a UNIQUE index, a foreign key
@@ -16,10 +18,10 @@
  *     {PT} {PH} {Pn} {PC...} of the parent in a foreign key: {T}, {H}, {n}, {C...}
  *
  * and, for a column: # its place, @o its name, @n the same as a text, @b and @t SQL for it over b and
- * t, @c a collation, @m what THEIRS' reference becomes, @a whether it is of --add, @s whether what was changed adds up, @w
+ * t, @c a collation, @m what THEIRS' reference becomes, @f @t with numbers that have moved, @a whether it is of --add, @s whether what was changed adds up, @w
  * the value that stays in a conflict, @l whether one side lacks it, ~x~y~ whether
- * x and y are equal in type and bytes; of the parent in a foreign key: @p its name, @q SQL over t, $
- * its place.
+ * x and y are equal in type and bytes; of the parent in a foreign key: @p its name, @g SQL over t,
+ * $ its place.
  */
 #include <string.h>
 
@@ -97,6 +99,20 @@ static merge_table *parent_of(place at)
     return at.t->foreign_now ? &at.m->table[at.t->foreign_now->parent] : NULL;
 }
 
+/* A value of THEIRS, over t, in which numbers that have moved are followed. */
+static void write_followed(place at, const merge_table *t, int i)
+{
+    int of = i == t->number && t->gives_numbers ? t->i : t->column[i].of;
+    const char *value = t->column[i].in_theirs;
+    if (of < 0)
+        sqlite3_str_appendall(at.out, value);
+    else
+        sqlite3_str_appendf(at.out,
+                            "coalesce((SELECT ours FROM temp._merge_moves WHERE tab = %d AND "
+                            "theirs = %s), %s)",
+                            of, value, value);
+}
+
 static void write_at(place at, char what)
 {
     const merge_column *column = &at.t->column[at.column];
@@ -107,7 +123,8 @@ static void write_at(place at, char what)
     if (what == 't') sqlite3_str_appendall(at.out, column->in_theirs);
     if (what == 'c') sqlite3_str_appendf(at.out, "\"%w\"", at.collation ? at.collation : "BINARY");
     if (what == 'p' && other) sqlite3_str_appendall(at.out, other->quoted);
-    if (what == 'q' && other) sqlite3_str_appendall(at.out, other->in_theirs);
+    if (what == 'f') write_followed(at, at.t, at.column);
+    if (what == 'g' && other) write_followed(at, parent_of(at), at.parent);
     if (what == 'm') write_moved(at);
     if (what == 's') write_adds(at);
     if (what == 'a') sqlite3_str_appendall(at.out, column->adds ? "1" : "0");
@@ -197,6 +214,20 @@ static void write_ready(place at)
     }
 }
 
+/* Whether the row o is none of BASE, in which it may have the number that it has had in THEIRS. */
+static void write_new_in_ours(place at)
+{
+    const merge_table *t = at.t;
+    const char *base = t->column[t->number].in_base, *key = t->column[t->number].quoted;
+    sqlite3_str_appendf(
+        at.out,
+        "NOT EXISTS (SELECT 1 FROM %s AS b WHERE %s = o.%s AND %s NOT IN (SELECT theirs FROM"
+        " temp._merge_moves WHERE tab = %d AND why = 'known')) AND NOT EXISTS (SELECT 1 FROM"
+        " temp._merge_moves AS k JOIN %s AS b ON %s = k.theirs WHERE k.tab = %d AND"
+        " k.ours = o.%s AND k.why = 'known')",
+        t->base, base, key, base, t->i, t->base, base, t->i, key);
+}
+
 static void write_name(place at, const char *name, size_t n)
 {
     const merge_table *t = at.t, *parent = parent_of(at);
@@ -212,6 +243,8 @@ static void write_name(place at, const char *name, size_t n)
         {"key", key ? key->quoted : "NULL"},
         {"base_key", key ? key->in_base : "NULL"},
         {"theirs_key", key ? key->in_theirs : "NULL"},
+        {"base_row", t->base_row ? t->base_row : "NULL"},
+        {"theirs_row", t->theirs_row ? t->theirs_row : "NULL"},
         {"put_value", has_hidden_rowid(t) ? "CASE WHEN was THEN orid ELSE prid END, " : ""},
         {"PT", parent ? parent->main : ""},
         {"PH", parent ? parent->theirs : ""}};
@@ -222,6 +255,7 @@ static void write_name(place at, const char *name, size_t n)
     if (word && strcmp(word, "Pn") == 0) sqlite3_str_appendf(at.out, "%d", parent->i);
     if (word && strcmp(word, "name") == 0) sqlite3_str_appendf(at.out, "%Q", t->name);
     if (word && strcmp(word, "ready") == 0) write_ready(at);
+    if (word && strcmp(word, "new_in_ours") == 0) write_new_in_ours(at);
     if (word && strcmp(word, "now") == 0 && key)
         sqlite3_str_appendf(at.out,
                             "coalesce((SELECT ours FROM temp._merge_moves WHERE tab = %d AND "
@@ -634,6 +668,9 @@ static void read_references(merge *m)
         merge_table *t = &m->table[i];
         t->gives_numbers = t->number >= 0 && !t->is_virtual && t->column[t->number].of < 0 &&
                            m->mode != MERGE_COPIES && !merge_asks_for(m, "assigned=", t->name);
+        if (!t->gives_numbers) continue;
+        t->base_row = merge_row_bytes(m, "base", t->name);
+        t->theirs_row = merge_row_bytes(m, "theirs", t->name);
     }
 }
 

@@ -329,6 +329,89 @@ def test_a_number_that_moved_is_none_that_was_used_again():
     assert rows("SELECT * FROM t") == [(1, "ours", 0, 0), (2, "theirs", 1, 5), (3, "more", 2, 9)]
 
 
+THINGS = "CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT UNIQUE, v); CREATE TABLE child(n TEXT PRIMARY KEY, t INT REFERENCES t)"
+
+
+def goes_on(*changes):
+    """BASE is what was merged last; THEIRS has one more change."""
+    for name in "base.db", "theirs.db":
+        if os.path.exists(name):
+            os.remove(name)
+    make("base.db", THINGS, *changes[:-1])
+    make("theirs.db", THINGS, *changes)
+
+
+def test_rows_of_three_branches_under_one_number_are_three_rows():
+    files(THINGS, "INSERT INTO t VALUES (1, 'ours', 0)")
+    goes_on("INSERT INTO t VALUES (1, 'second', 0)")
+    merge()
+    goes_on("INSERT INTO t VALUES (1, 'third', 0)")
+    merge()
+    assert rows("SELECT * FROM t") == [(1, "ours", 0), (2, "second", 0), (3, "third", 0)]
+    goes_on("INSERT INTO t VALUES (1, 'second', 0)", "UPDATE t SET v = 2; INSERT INTO t VALUES (2, 'more', 1); INSERT INTO child VALUES ('a', 1)")
+    merge()
+    goes_on("INSERT INTO t VALUES (1, 'third', 0)", "UPDATE t SET v = 3; INSERT INTO t VALUES (2, 'most', 1); INSERT INTO child VALUES ('b', 1)")
+    merge()
+    assert rows("SELECT * FROM t") == [(1, "ours", 0), (2, "second", 2), (3, "third", 3), (4, "more", 1), (5, "most", 1)]
+    assert rows("SELECT n, name FROM child JOIN t ON id = t ORDER BY n") == [("a", "second"), ("b", "third")]
+
+
+def test_a_new_row_is_none_that_was_merged_before_under_another_number():
+    files(THINGS, "INSERT INTO t VALUES (1, 'ours', 0)")
+    goes_on("INSERT INTO t VALUES (1, 'theirs', 0)")
+    merge()
+    make("ours.db", "UPDATE t SET v = 1 WHERE id = 2")
+    goes_on("INSERT INTO t VALUES (1, 'theirs', 0)", "DELETE FROM t; INSERT INTO t VALUES (2, 'theirs', 7)")
+    found = conflicts(merge(status=1))
+    assert sorted(c["kind"] for c in found) == ["constraint", "delete"]
+
+
+def test_a_row_that_was_left_out_is_none_that_ours_has_inserted_since():
+    files(THINGS, "INSERT INTO t VALUES (1, 'a', 0)")
+    goes_on("INSERT INTO t VALUES (1, 'a', 0)")
+    merge()
+    make("ours.db", "UPDATE t SET name = 'b'")
+    goes_on("INSERT INTO t VALUES (1, 'a', 0)", "INSERT INTO t VALUES (2, 'b', 7)")
+    merge(status=1)
+    make("ours.db", "INSERT INTO t VALUES (2, 'ours', 1)")
+    goes_on("INSERT INTO t VALUES (1, 'a', 0)", "INSERT INTO t VALUES (2, 'b', 7)", "UPDATE t SET v = 8, name = 'c' WHERE id = 2; INSERT INTO child VALUES ('x', 2)")
+    merge(status=1)
+    assert rows("SELECT id, name, v FROM t") == [(1, "b", 0), (2, "ours", 1), (3, "c", 8)]
+    assert rows("SELECT n, name FROM child JOIN t ON id = t") == [("x", "c")]
+
+
+def test_a_parent_that_has_moved_before_comes_back():
+    files(THINGS, "INSERT INTO t VALUES (1, 'ours', 0)")
+    goes_on("INSERT INTO t VALUES (1, 'theirs', 5), (2, 'other', 6)")
+    merge()
+    make("ours.db", "DELETE FROM t WHERE name = 'theirs'")
+    goes_on("INSERT INTO t VALUES (1, 'theirs', 5), (2, 'other', 6)", "INSERT INTO child VALUES ('x', 1)")
+    found, = conflicts(merge(status=1))
+    assert (found["kind"], found["table"], found["key"]) == ("foreign key", "t", [3])
+    assert rows("SELECT n, name, v FROM child JOIN t ON id = t") == [("x", "theirs", 5)]
+
+
+def test_a_new_row_does_not_take_the_number_of_one_that_comes_back():
+    files(THINGS, "INSERT INTO t VALUES (1, 'ours', 0)")
+    goes_on("INSERT INTO t VALUES (1, 'theirs', 5)")
+    merge()
+    make("ours.db", "DELETE FROM t WHERE name = 'theirs'")
+    goes_on("INSERT INTO t VALUES (1, 'theirs', 5)", "UPDATE t SET v = 6; INSERT INTO t VALUES (2, 'new', 1)")
+    merge(status=1)
+    assert rows("SELECT * FROM t") == [(1, "ours", 0), (2, "theirs", 6), (3, "new", 1)]
+
+
+def test_a_column_that_came_after_a_merge_does_not_hide_which_row_was_meant():
+    files(THINGS, "INSERT INTO t VALUES (1, 'ours', 0)")
+    goes_on("INSERT INTO t VALUES (1, 'theirs', 5)")
+    merge()
+    goes_on("INSERT INTO t VALUES (1, 'theirs', 5)", "ALTER TABLE t ADD COLUMN w DEFAULT 3; UPDATE t SET v = 6")
+    merge()
+    goes_on("INSERT INTO t VALUES (1, 'theirs', 5)", "ALTER TABLE t ADD COLUMN w DEFAULT 3; UPDATE t SET v = 6", "UPDATE t SET w = 4")
+    merge()
+    assert rows("SELECT * FROM t") == [(1, "ours", 0, 3), (2, "theirs", 6, 4)]
+
+
 # ---- constraints and foreign keys ----
 
 def test_exchanged_unique_values_pass():
@@ -357,6 +440,14 @@ def test_a_deletion_is_cancelled_if_ours_refers_to_the_row():
     found, = conflicts(merge(status=1))
     assert (found["kind"], found["table"], found["key"], found["taken"]) == ("foreign key", "song", [3], "ours")
     assert rows("PRAGMA foreign_key_check") == [] and rows("SELECT title FROM song WHERE id = 3") == [("c",)]
+
+
+@pytest.mark.parametrize("table, ours, theirs", [("", "CREATE TABLE c(s INT REFERENCES song); INSERT INTO c VALUES (3)", ""), ("CREATE TABLE c(s INT REFERENCES song);", "INSERT INTO c VALUES (3)", "DROP TABLE c;")])
+def test_a_row_stays_to_which_a_table_refers_that_ours_alone_has(table, ours, theirs):
+    files(SONGS + table, ours, theirs + "DELETE FROM song WHERE id = 3")
+    found = conflicts(merge(status=1))
+    assert (found[-1]["kind"], found[-1]["table"], found[-1]["key"]) == ("foreign key", "song", [3])
+    assert rows("PRAGMA foreign_key_check") == [] and rows("SELECT title FROM c JOIN song ON id = s") == [("c",)]
 
 
 def test_no_trigger_fires():
