@@ -218,6 +218,9 @@ SELECT count(*) FROM temp._merge_d{n} WHERE op = 'I' AND how IS NULL;
 SELECT min(t{k}) FROM temp._merge_d{n} AS d WHERE op = 'I' AND how = 'new'
    AND (EXISTS (SELECT 1 FROM {T} AS o WHERE o.{key} = d.t{k}) OR EXISTS (SELECT 1 FROM temp._merge_moves AS m WHERE m.tab = {n} AND m.ours = d.t{k} AND m.theirs <> m.ours));
 
+-- name: MERGE_FIRST_LEFT
+SELECT min(d.t%d) FROM temp._merge_d%d AS d WHERE d.op = 'I' AND d.how = 'new' AND d.t%d IN (SELECT o.@o FROM {T} AS o);
+
 -- name: MERGE_GREATEST
 SELECT max(coalesce((SELECT max({key}) FROM {T}), 0), coalesce((SELECT max({base_key}) FROM {B} AS b), 0), coalesce((SELECT max({theirs_key}) FROM {H} AS t), 0),
  coalesce((SELECT max(ours) FROM temp._merge_moves WHERE tab = {n}), 0));

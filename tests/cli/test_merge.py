@@ -270,6 +270,12 @@ def test_the_answer_to_the_question_is_taken():
     assert rows("SELECT name FROM note_tag JOIN tag ON tag_id = id") == [("t",)]
 
 
+def test_what_refers_to_a_row_that_is_gone_does_not_refer_to_a_new_one():
+    files(UNDECLARED, "INSERT INTO tag VALUES (1, 'o'), (2, 'gone'); INSERT INTO note_tag VALUES ('x', 2, 1); DELETE FROM tag WHERE id = 2", "INSERT INTO tag VALUES (2, 't'); INSERT INTO note_tag VALUES ('y', 2, 1)")
+    merge("--ref", "note_tag.tag_id=tag")
+    assert rows("SELECT note, name FROM note_tag LEFT JOIN tag ON tag_id = id ORDER BY 1") == [("x", None), ("y", "t")]
+
+
 def test_the_answer_may_be_no():
     files(UNDECLARED, "INSERT INTO tag VALUES (1, 'o')", "INSERT INTO tag VALUES (1, 't'); INSERT INTO note_tag VALUES ('x', 1, 1)")
     merge("--no-ref", "note_tag.tag_id")
