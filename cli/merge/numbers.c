@@ -19,18 +19,24 @@ static void run_number(merge *m, merge_table *t, const char *statement, int64_t 
     sqlite3_finalize(run);
 }
 
+/* What AUTOINCREMENT has given out in a file. */
+static int64_t sequence_of(merge *m, const merge_table *t, const char *schema)
+{
+    if (merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_HAS_SEQUENCE, schema)) == 0) return 0;
+    sqlite3_stmt *row =
+        merge_prepare_texts(m, merge_text(m, CLI_SQL_MERGE_SEQUENCE, schema), &t->name, 1);
+    int64_t n = cli_step(&m->into, row) ? sqlite3_column_int64(row, 0) : 0;
+    sqlite3_finalize(row);
+    return n;
+}
+
 /* Of the three files, and of rows that have moved. */
 static int64_t greatest_number(merge *m, merge_table *t)
 {
     static const char *const SCHEMAS[] = {"main", "base", "theirs"};
     int64_t most = merge_integer(m, t, -1, CLI_SQL_MERGE_GREATEST);
     for (int i = 0; i < 3 && t->is_autoincrement; i++) {
-        const char *has = merge_text(m, CLI_SQL_MERGE_HAS_SEQUENCE, SCHEMAS[i]);
-        if (merge_integer_of(m, has) == 0) continue;
-        sqlite3_stmt *row =
-            merge_prepare_texts(m, merge_text(m, CLI_SQL_MERGE_SEQUENCE, SCHEMAS[i]), &t->name, 1);
-        int64_t n = cli_step(&m->into, row) ? sqlite3_column_int64(row, 0) : 0;
-        sqlite3_finalize(row);
+        int64_t n = sequence_of(m, t, SCHEMAS[i]);
         if (n > most) most = n;
     }
     return most;
@@ -206,6 +212,12 @@ static int64_t first_of(merge *m, sqlite3_stmt *row, int64_t first)
 static int64_t first_taken(merge *m, merge_table *t)
 {
     int64_t first = first_of(m, merge_prepare(m, t, -1, CLI_SQL_MERGE_FIRST_TAKEN), INT64_MAX);
+    if (t->is_autoincrement) {
+        sqlite3_stmt *given = merge_prepare(m, t, -1, CLI_SQL_MERGE_FIRST_GIVEN);
+        sqlite3_bind_int64(given, 1, sequence_of(m, t, "base"));
+        sqlite3_bind_int64(given, 2, sequence_of(m, t, "main"));
+        first = first_of(m, given, first);
+    }
     const char *left = merge_text(m, CLI_SQL_MERGE_FIRST_LEFT, t->number, t->i, t->number);
     for (int i = 0; i < m->n; i++)
         for (int k = 0; k < m->table[i].n; k++)
