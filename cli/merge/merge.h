@@ -33,6 +33,7 @@ typedef struct merge_column {
     bool is_typed;                   /* may hold 1 and 1.0, which IS takes for equal */
     bool adds;                       /* --add */
     int of;                          /* the table whose numbers it holds, or -1 */
+    bool is_said;                    /* --ref: of is no foreign key */
     bool is_no_reference;            /* --no-ref */
     bool ours_lacks, theirs_lacks;   /* added by the other side, or dropped and kept */
     bool is_kept;                    /* dropped by THEIRS, which does not say how it changed */

@@ -19,18 +19,24 @@ static void run_number(merge *m, merge_table *t, const char *statement, int64_t 
     sqlite3_finalize(run);
 }
 
+/* What AUTOINCREMENT has given out in a file. */
+static int64_t sequence_of(merge *m, const merge_table *t, const char *schema)
+{
+    if (merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_HAS_SEQUENCE, schema)) == 0) return 0;
+    sqlite3_stmt *row =
+        merge_prepare_texts(m, merge_text(m, CLI_SQL_MERGE_SEQUENCE, schema), &t->name, 1);
+    int64_t n = cli_step(&m->into, row) ? sqlite3_column_int64(row, 0) : 0;
+    sqlite3_finalize(row);
+    return n;
+}
+
 /* Of the three files, and of rows that have moved. */
 static int64_t greatest_number(merge *m, merge_table *t)
 {
     static const char *const SCHEMAS[] = {"main", "base", "theirs"};
     int64_t most = merge_integer(m, t, -1, CLI_SQL_MERGE_GREATEST);
     for (int i = 0; i < 3 && t->is_autoincrement; i++) {
-        const char *has = merge_text(m, CLI_SQL_MERGE_HAS_SEQUENCE, SCHEMAS[i]);
-        if (merge_integer_of(m, has) == 0) continue;
-        sqlite3_stmt *row =
-            merge_prepare_texts(m, merge_text(m, CLI_SQL_MERGE_SEQUENCE, SCHEMAS[i]), &t->name, 1);
-        int64_t n = cli_step(&m->into, row) ? sqlite3_column_int64(row, 0) : 0;
-        sqlite3_finalize(row);
+        int64_t n = sequence_of(m, t, SCHEMAS[i]);
         if (n > most) most = n;
     }
     return most;
@@ -196,13 +202,37 @@ static void decide_all(merge *m)
 
 /* ---- numbers that are free ----------------------------------------------------------------------- */
 
+/* The lesser of the first number that a statement finds and `first`. */
+static int64_t first_of(merge *m, sqlite3_stmt *row, int64_t first)
+{
+    bool is_found = cli_step(&m->into, row) && sqlite3_column_type(row, 0) != SQLITE_NULL;
+    int64_t found = is_found ? sqlite3_column_int64(row, 0) : first;
+    sqlite3_finalize(row);
+    return found < first ? found : first;
+}
+
+/* The first new number that OURS has given to a row, or has in a reference whose row is gone. */
+static int64_t first_taken(merge *m, merge_table *t)
+{
+    int64_t first = first_of(m, merge_prepare(m, t, -1, CLI_SQL_MERGE_FIRST_TAKEN), INT64_MAX);
+    if (t->is_autoincrement) {
+        sqlite3_stmt *given = merge_prepare(m, t, -1, CLI_SQL_MERGE_FIRST_GIVEN);
+        sqlite3_bind_int64(given, 1, sequence_of(m, t, "base"));
+        sqlite3_bind_int64(given, 2, sequence_of(m, t, "main"));
+        first = first_of(m, given, first);
+    }
+    const char *left = merge_text(m, CLI_SQL_MERGE_FIRST_LEFT, t->number, t->i, t->number);
+    for (int i = 0; i < m->n; i++)
+        for (int k = 0; k < m->table[i].n; k++)
+            if (m->table[i].column[k].of == t->i && m->table[i].column[k].is_said)
+                first = first_of(m, merge_prepare(m, &m->table[i], k, left), first);
+    return first;
+}
+
 static void move_rows(merge *m, merge_table *t)
 {
-    sqlite3_stmt *row = merge_prepare(m, t, -1, CLI_SQL_MERGE_FIRST_TAKEN);
-    bool is_taken = cli_step(&m->into, row) && sqlite3_column_type(row, 0) != SQLITE_NULL;
-    int64_t first = is_taken ? sqlite3_column_int64(row, 0) : 0;
-    sqlite3_finalize(row);
-    if (is_taken) {
+    int64_t first = first_taken(m, t);
+    if (first < INT64_MAX) {
         int64_t most = greatest_number(m, t), n = merge_integer(m, t, -1, CLI_SQL_MERGE_COUNT_NEW);
         if (most > INT64_MAX - n)
             cli_fail(m->c, "merge: %s: no number above %lld is free for new rows", t->name, most);

@@ -129,8 +129,12 @@ static int64_t row_of(merge *m, merge_table *t, const char *question, int64_t ro
 static void find_parent(merge *m, merge_table *t, int foreign, int64_t row)
 {
     const merge_table *parent = &m->table[t->foreign[foreign].parent];
-    int64_t gone = row_of(m, t, CLI_SQL_MERGE_ORPHAN_OF_GONE, row);
-    if (gone > 0)
+    bool is_mixed = row_of(m, t, CLI_SQL_MERGE_ORPHAN_OF_BOTH, row) > 0;
+    int64_t gone = is_mixed ? 0 : row_of(m, t, CLI_SQL_MERGE_ORPHAN_OF_GONE, row);
+    if (is_mixed)
+        refuse(m, t, row,
+               merge_text(m, "parent: no row of %s has the values of both sides", parent->name));
+    else if (gone > 0)
         add_finding(m,
                     &(merge_finding){
                         FINDING_STAYS, parent->i, -1, gone, 0,

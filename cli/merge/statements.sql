@@ -222,6 +222,13 @@ SELECT count(*) FROM temp._merge_d{n} WHERE op = 'I' AND how IS NULL;
 SELECT min(t{k}) FROM temp._merge_d{n} AS d WHERE op = 'I' AND how = 'new'
    AND (EXISTS (SELECT 1 FROM {T} AS o WHERE o.{key} = d.t{k}) OR EXISTS (SELECT 1 FROM temp._merge_moves AS m WHERE m.tab = {n} AND m.ours = d.t{k} AND m.theirs <> m.ours));
 
+-- AUTOINCREMENT: OURS has given it out, and the row is gone.
+-- name: MERGE_FIRST_GIVEN
+SELECT min(t{k}) FROM temp._merge_d{n} WHERE op = 'I' AND how = 'new' AND t{k} > ?1 AND t{k} <= ?2;
+
+-- name: MERGE_FIRST_LEFT
+SELECT min(d.t%d) FROM temp._merge_d%d AS d WHERE d.op = 'I' AND d.how = 'new' AND d.t%d IN (SELECT o.@o FROM {T} AS o);
+
 -- name: MERGE_GREATEST
 SELECT max(coalesce((SELECT max({key}) FROM {T}), 0), coalesce((SELECT max({base_key}) FROM {B} AS b), 0), coalesce((SELECT max({theirs_key}) FROM {H} AS t), 0),
  coalesce((SELECT max(ours) FROM temp._merge_moves WHERE tab = {n}), 0));
@@ -354,7 +361,11 @@ UPDATE temp._merge_d{n} SET refused = ?2 WHERE n = ?1;
 -- name: MERGE_ORPHANS
 SELECT d.n FROM temp._merge_d{n} AS d WHERE d.act = 'put' AND {F AND |d.r# IS NOT NULL} AND (NOT d.was OR {F OR |d.r# IS NOT d.o#})
    AND NOT EXISTS (SELECT 1 FROM {PT} AS p WHERE {F AND |p.@p = d.r#})
-   AND (EXISTS (SELECT 1 FROM temp._merge_d{Pn} AS p WHERE {F AND |d.r# IN (p.t$, p.b$, p.o$)}) OR EXISTS (SELECT 1 FROM {PH} AS t WHERE {F AND |@g = d.r#}));
+   AND (EXISTS (SELECT 1 FROM temp._merge_d{Pn} AS p WHERE {F AND |d.r# IN (p.t$, p.b$, p.o$)}) OR EXISTS (SELECT 1 FROM {PH} AS t WHERE {F AND |@g = d.r#}) OR (d.was AND {F OR |d.r# IS NOT d.t#}));
+
+-- Some columns of a foreign key are of OURS, the others of THEIRS.
+-- name: MERGE_ORPHAN_OF_BOTH
+SELECT d.n FROM temp._merge_d{n} AS d WHERE d.n = ?1 AND d.was AND {F OR |d.r# IS NOT d.t#};
 
 -- name: MERGE_ORPHAN_OF_GONE
 SELECT p.n FROM temp._merge_d{Pn} AS p, temp._merge_d{n} AS d WHERE d.n = ?1 AND p.op = 'D' AND p.act = 'take' AND {F AND |p.o$ = d.r#};

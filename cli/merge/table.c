@@ -609,7 +609,9 @@ static void apply_words(merge *m)
                      "merge: --ref %s: must be a column and the table whose numbers it holds, such "
                      "as --ref note_tag.tag_id=tag",
                      word);
-        if (t && of) t->column[i].of = of->i;
+        if (!t || !of) continue;
+        t->column[i].of = of->i;
+        t->column[i].is_said = true;
     }
     for (int k = 0; (word = merge_asked(m, "assigned=", k)); k++)
         if (!merge_table_find(m, word))

@@ -291,6 +291,18 @@ def test_the_answer_to_the_question_is_taken():
     assert rows("SELECT name FROM note_tag JOIN tag ON tag_id = id") == [("t",)]
 
 
+def test_a_number_that_autoincrement_has_given_out_is_not_given_again():
+    files("CREATE TABLE t(id INTEGER PRIMARY KEY AUTOINCREMENT, name)", "INSERT INTO t VALUES (1, 'gone'); DELETE FROM t", "INSERT INTO t VALUES (1, 'new')")
+    merge()
+    assert rows("SELECT * FROM t") == [(2, "new")]
+
+
+def test_what_refers_to_a_row_that_is_gone_does_not_refer_to_a_new_one():
+    files(UNDECLARED, "INSERT INTO tag VALUES (1, 'o'), (2, 'gone'); INSERT INTO note_tag VALUES ('x', 2, 1); DELETE FROM tag WHERE id = 2", "INSERT INTO tag VALUES (2, 't'); INSERT INTO note_tag VALUES ('y', 2, 1)")
+    merge("--ref", "note_tag.tag_id=tag")
+    assert rows("SELECT note, name FROM note_tag LEFT JOIN tag ON tag_id = id ORDER BY 1") == [("x", None), ("y", "t")]
+
+
 def test_the_answer_may_be_no():
     files(UNDECLARED, "INSERT INTO tag VALUES (1, 'o')", "INSERT INTO tag VALUES (1, 't'); INSERT INTO note_tag VALUES ('x', 1, 1)")
     merge("--no-ref", "note_tag.tag_id")
@@ -448,6 +460,14 @@ def test_a_row_stays_to_which_a_table_refers_that_ours_alone_has(table, ours, th
     found = conflicts(merge(status=1))
     assert (found[-1]["kind"], found[-1]["table"], found[-1]["key"]) == ("foreign key", "song", [3])
     assert rows("PRAGMA foreign_key_check") == [] and rows("SELECT title FROM c JOIN song ON id = s") == [("c",)]
+
+
+def test_a_foreign_key_of_which_each_side_has_changed_a_column_stays_as_in_ours():
+    files("CREATE TABLE p(a, b, PRIMARY KEY (a, b)); CREATE TABLE c(k TEXT PRIMARY KEY, a, b, FOREIGN KEY (a, b) REFERENCES p); INSERT INTO p VALUES (1, 1), (1, 2), (2, 1); INSERT INTO c VALUES ('x', 1, 1)",
+          "UPDATE c SET a = 2", "UPDATE c SET b = 2")
+    found, = conflicts(merge(status=1))
+    assert (found["kind"], found["table"], found["key"], found["taken"]) == ("foreign key", "c", ["x"], "ours")
+    assert rows("SELECT * FROM c") == [("x", 2, 1)]
 
 
 def test_no_trigger_fires():
