@@ -204,7 +204,8 @@ static void check_base(merge *m)
             m->c,
             "merge: %lld of %lld changes of %s are in %s, too: BASE is older than the fork, and "
             "what adds up would count twice: give a newer BASE, or --base-is-fork if it is chance",
-            (long long)alike, (long long)all, m->theirs_path, m->ours_path);
+            (long long)alike, (long long)all, merge_name_of(m, m->theirs_path),
+            merge_name_of(m, m->ours_path));
     merge_note(m,
                "%lld of %lld changes were made on both sides alike: if BASE is older than the "
                "fork, numbers were added up twice",

@@ -151,6 +151,9 @@ int64_t merge_integer_of(merge *m, const char *sql);
 
 /* ---- files.c ----------------------------------------------------------------------------------- */
 
+/* A path as messages name it: git hands over files of its own, which users do not know. */
+const char *merge_name_of(merge *m, const char *path);
+
 /* Opens what is written, and attaches the two others; begins the transaction. */
 void merge_open(merge *m);
 

@@ -53,31 +53,38 @@ static bool has_numbers(merge *m, const char *schema)
     return has;
 }
 
-/* Numbers of THEIRS that moved since BASE when OURS was merged with it before. */
-static void read_known(merge *m)
+/* THEIRS has given numbers to rows that OURS may know by their old ones. */
+static void refuse_moved(merge *m, const char *lacks)
 {
-    bool in_base = has_numbers(m, "base");
-    const char *lacks = in_base ? CLI_SQL_MERGE_BASE_LACKS : "1";
-    if (has_numbers(m, "theirs")) {
-        const char *others = has_numbers(m, "main") ? CLI_SQL_MERGE_OURS_LACKS : "1";
-        sqlite3_stmt *row =
-            cli_prepare(&m->into, merge_text(m, CLI_SQL_MERGE_THEIRS_MOVED, lacks, others));
+    const char *others = has_numbers(m, "main") ? CLI_SQL_MERGE_OURS_LACKS : "1";
+    const char *moved = merge_text(m, CLI_SQL_MERGE_THEIRS_MOVED, lacks, others);
+    for (int i = 0; i < m->n && !m->c->failed; i++) {
+        sqlite3_stmt *row = merge_prepare(m, &m->table[i], -1, moved);
         if (cli_step(&m->into, row))
             cli_fail(m->c,
                      "merge: %s: %s was renumbered since BASE (row %lld is %lld there now): %s",
-                     m->driven_path ? m->driven_path : m->theirs_path, sqlite3_column_text(row, 0),
-                     sqlite3_column_int64(row, 1), sqlite3_column_int64(row, 2),
+                     m->driven_path ? m->driven_path : m->theirs_path, m->table[i].name,
+                     sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1),
                      m->driven_path
                          ? "merge this branch into the other one first"
                          : merge_text(m, "merge the other way: sqlite-counter merge BASE %s %s",
                                       m->theirs_path, m->ours_path));
         sqlite3_finalize(row);
     }
-    for (int i = 0; i < m->n && has_numbers(m, "main"); i++) {
+}
+
+/* Numbers of THEIRS that moved since BASE when OURS was merged with it before. */
+static void read_known(merge *m)
+{
+    const char *lacks = has_numbers(m, "base") ? CLI_SQL_MERGE_BASE_LACKS : "1";
+    bool in_main = has_numbers(m, "main"), in_theirs = has_numbers(m, "theirs");
+    if (in_theirs) refuse_moved(m, lacks);
+    for (int i = 0; i < m->n && in_main; i++) {
         merge_table *t = &m->table[i];
         if (!t->gives_numbers) continue;
         merge_run(m, t, -1, merge_text(m, CLI_SQL_MERGE_KNOWN_IN_BASE, lacks));
         merge_run(m, t, -1, merge_text(m, CLI_SQL_MERGE_KNOWN_IN_THEIRS, lacks));
+        if (in_theirs) merge_run(m, t, -1, merge_text(m, CLI_SQL_MERGE_KNOWN_IN_BOTH, lacks));
         run_number(m, t, CLI_SQL_MERGE_KNOWN_LEFT_OUT, greatest_number(m, t));
     }
 }
@@ -313,9 +320,9 @@ static void ask_of_column(merge *m, merge_table *t, int i, merge_table *of)
     } else {
         merge_note(
             m,
-            "%s.%s of new rows holds numbers of %s that have moved: if it refers to it: --ref "
+            "%s.%s of new rows holds numbers of %s that have moved: if it refers to %s: --ref "
             "%s.%s=%s",
-            t->name, column->name, of->name, t->name, column->name, of->name);
+            t->name, column->name, of->name, of->name, t->name, column->name, of->name);
     }
 }
 
@@ -333,7 +340,7 @@ static void ask(merge *m)
                 const merge_column *column = &t->column[k];
                 bool is_own = k == t->number && (t == of || names_table(column->name, of) == 0) &&
                               !t->is_virtual;
-                if (column->of < 0 && !column->is_no_reference && !is_own &&
+                if (column->of < 0 && !column->is_no_reference && !column->adds && !is_own &&
                     !names_another(m, column->name, of))
                     ask_of_column(m, t, k, of);
             }

@@ -414,7 +414,7 @@ static void tell_of_counters(merge *m)
         merge_note(m,
                    "files that count by themselves need no BASE and no new numbers: sqlite-counter "
                    "adopt %s",
-                   m->driven_path ? m->driven_path : m->ours_path);
+                   merge_name_of(m, m->ours_path));
         return;
     }
 }

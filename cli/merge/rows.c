@@ -270,6 +270,7 @@ static void list_rows(merge *m)
     for (int i = 0; i < m->n && !m->c->failed; i++) {
         merge_table *t = &m->table[i];
         if (!merge_integer(m, t, -1, CLI_SQL_MERGE_HAS_CHANGES)) continue;
+        if (t->key == KEY_NONE) merge_run(m, t, -1, CLI_SQL_MERGE_JOIN_REFUSED);
         for (int k = 0; k < t->n; k++) merge_run(m, t, k, CLI_SQL_MERGE_LIST_COLUMN);
         merge_run(m, t, -1, CLI_SQL_MERGE_LIST_ROWS);
     }
