@@ -13,7 +13,8 @@
 #   make wasm             for browsers: an npm package with SQLite in it, into build/browser
 #   make example-browser  examples/browser, a page that counts offline, on http://localhost:8080
 #   make site             the documentation as HTML, with a search, into build/site/html
-#   make bench            tests/bench/bench.c and its plots; bench-more, bench-limits, bench-peers: more.c, ...
+#   make bench            tests/bench/bench.c and its plots; bench-more, bench-limits, bench-merge,
+#                         bench-peers: more.c, ...
 #   make help             this list
 #
 # Long runs; make proof runs those that say P, in about an hour: tests/TESTING.md
@@ -304,6 +305,9 @@ endif
 bench-more bench-limits: bench-%: build/bench/%
 	@$< build/bench '$(ONLY)'
 
+bench-merge: all
+	@tests/bench/merge.py
+
 # RocksDB is linked if its header is there, installed or fetched.
 PEERS_LIB = build/peers/usr/lib/$(shell $(CC) -dumpmachine)
 build/bench/peers: PEERS = $(shell printf '\#include <rocksdb/c.h>\n' | $(CC) -Ibuild/peers/usr/include \
@@ -339,6 +343,6 @@ include tools/dist.mk
 include tools/browser.mk
 
 .PHONY: all amalgamation install uninstall FORCE tests check-warnings warnings-by-gcc warnings-by-clang demo help test test-clients test-bounds $(BOUNDS)
-.PHONY: bench bench-more bench-limits bench-peers site setup format clean
+.PHONY: bench bench-more bench-limits bench-merge bench-peers site setup format clean
 .DELETE_ON_ERROR:
 -include $(shell find build -name '*.d' -type f 2>/dev/null)

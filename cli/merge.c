@@ -166,6 +166,7 @@ static void read_files(merge *m)
     m->ours_path = m->into.path = given->word[n - 2];
     m->theirs_path = given->word[n - 1];
     m->driven_path = given->driver ? given->word[n] : NULL;
+    if (m->driven_path) m->into.path = m->driven_path; /* errors name the file that users know */
     m->base_is_fork = given->base_is_fork;
     m->conflict_table = given->conflict_table || given->driver;
     read_options(m);

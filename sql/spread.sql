@@ -42,17 +42,18 @@ SELECT sql FROM "{schema}".sqlite_master WHERE type = 'table' AND name = :name C
 
 -- Rows whose number another row had first: merge/renumber.c. kind 'replaced'; row: the number; name: the
 -- birth; value: the row as a change; of one that was inserted here seq: the number of the file then,
--- rows: the number with which it was inserted again; until then bytes: 1 if the table still shows it.
+-- rows: the number with which it was inserted again; bytes: 1 if the table still shows it, 0 if it no longer does.
 
 -- name: REPLACED_ADD
-INSERT OR IGNORE INTO "{schema}".counter_state(tab, kind, row, name, value, seq)
-VALUES (:tab, 'replaced', :row, :birth, :change, :number);
+INSERT OR IGNORE INTO "{schema}".counter_state(tab, kind, row, name, value, seq, bytes)
+VALUES (:tab, 'replaced', :row, :birth, :change, :number,
+        :shown AND NOT EXISTS (SELECT 1 FROM "{schema}".counter_state WHERE tab = :tab AND kind = 'replaced' AND row = :row AND bytes = 1));
 
--- Those that are to be inserted again.
+-- Those that are to be inserted again, and those that the table still shows.
 -- name: REPLACED_DUE
-SELECT t.name, s.row, s.name, s.value, s.seq
+SELECT t.name, s.row, s.name, s.value, s.seq, s.seq IS NOT NULL AND s.rows IS NULL, s.bytes = 1
   FROM "{schema}".counter_tables AS t CROSS JOIN "{schema}".counter_state AS s ON s.tab = t.number
- WHERE s.kind BETWEEN 'replaced' AND 'replaced' AND s.seq IS NOT NULL AND s.rows IS NULL;
+ WHERE s.kind BETWEEN 'replaced' AND 'replaced' AND (s.seq IS NOT NULL AND s.rows IS NULL OR s.bytes = 1);
 
 -- name: REPLACED_DONE
 UPDATE "{schema}".counter_state SET rows = :now
@@ -63,10 +64,10 @@ UPDATE "{schema}".counter_state SET rows = :now
 SELECT rows FROM "{schema}".counter_state
  WHERE tab = :tab AND kind BETWEEN 'replaced' AND 'replaced' AND row = :row AND seq >= :time ORDER BY seq LIMIT 1;
 
--- Whether the table still shows it under its number, because the other row, or a deletion, cannot be shown.
--- name: REPLACED_STANDS
-UPDATE "{schema}".counter_state SET bytes = :stands
- WHERE tab = :tab AND kind = 'replaced' AND row = :row AND name = :birth AND bytes IS NOT :stands AND bytes IS NOT 0;
+-- The table no longer shows it under its number.
+-- name: REPLACED_GONE
+UPDATE "{schema}".counter_state SET bytes = 0
+ WHERE tab = :tab AND kind = 'replaced' AND row = :row AND name = :birth;
 
 -- It keeps the number: the application has written to it there before a deletion was shown.
 -- name: REPLACED_KEEP

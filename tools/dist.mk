@@ -68,7 +68,7 @@ $(call right,$(1)): ext/folders.c $(NEWEST)/sqlite3.c
 	$$(TELL) CC $$@
 	$$(Q)$$(CC-$(1)) $$(ON_PLATFORM) -Iext -fPIC -shared -static-libgcc $$< -Wl,-s $$(LINK-$(1)) -o $$@
 
-build/platforms/$(1)/sqlite-counter: $(COMMAND) build/amalgamation/counter.c $(NEWEST)/sqlite3.c $(wildcard cli/*.h) \
+build/platforms/$(1)/sqlite-counter: $(COMMAND) build/amalgamation/counter.c $(NEWEST)/sqlite3.c $(wildcard cli/*.h cli/merge/*.h) \
 		build/amalgamation/counter.h build/gen/cli_statements.h $(ZLIB_SOURCES)
 	@mkdir -p $$(@D)
 	$$(TELL) CC $$@

@@ -35,7 +35,7 @@ static const unsigned char JOURNAL_MAGIC[8] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa
 /* What stands in a file and beside it, to see whether it has changed. */
 typedef struct merge_seen {
     off_t size, beside; /* bytes; of its log or journal, 0 if there is none */
-    struct timespec changed, beside_changed;
+    time_t changed, beside_changed;
     unsigned char header[HEADER]; /* zeros if it is empty */
 } merge_seen;
 
@@ -64,7 +64,7 @@ static merge_seen look(merge *m, const char *path)
     }
     if (!S_ISREG(is.st_mode)) cli_fail(m->c, "%s: is not a regular file", path);
     found.size = is.st_size;
-    found.changed = is.st_mtim;
+    found.changed = is.st_mtime;
     if (is.st_size == 0 || m->c->failed) return found;
     bool is_read = read_start(path, found.header, HEADER);
     if (!is_read && is.st_size >= HEADER)
@@ -73,16 +73,15 @@ static merge_seen look(merge *m, const char *path)
         cli_fail(m->c, "%s: is not an SQLite database, or it is encrypted", path);
     if (!m->c->failed && stat(beside(m, path, &found), &is) == 0) {
         found.beside = is.st_size;
-        found.beside_changed = is.st_mtim;
+        found.beside_changed = is.st_mtime;
     }
     return found;
 }
 
 static bool is_same(const merge_seen *a, const merge_seen *b)
 {
-    return a->size == b->size && a->beside == b->beside &&
-           memcmp(&a->changed, &b->changed, sizeof a->changed) == 0 &&
-           memcmp(&a->beside_changed, &b->beside_changed, sizeof a->beside_changed) == 0 &&
+    return a->size == b->size && a->beside == b->beside && a->changed == b->changed &&
+           a->beside_changed == b->beside_changed &&
            memcmp(a->header + COUNTER_AT, b->header + COUNTER_AT, 4) == 0;
 }
 
@@ -286,6 +285,8 @@ static void set_up(merge *m)
     cli_run(&m->into, "PRAGMA legacy_alter_table = ON");
     cli_run(&m->into, "PRAGMA ignore_check_constraints = OFF");
     cli_run(&m->into, "PRAGMA recursive_triggers = OFF");
+    cli_run(&m->into, "PRAGMA main.cache_size = -16000"); /* KB */
+    cli_run(&m->into, "PRAGMA temp.cache_size = -24000");
 }
 
 void merge_open(merge *m)

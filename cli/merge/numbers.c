@@ -64,10 +64,13 @@ static void read_known(merge *m)
             cli_prepare(&m->into, merge_text(m, CLI_SQL_MERGE_THEIRS_MOVED, lacks, others));
         if (cli_step(&m->into, row))
             cli_fail(m->c,
-                     "merge: %s: %s was renumbered since BASE (row %lld is %lld there now): merge "
-                     "the other way: sqlite-counter merge BASE %s %s",
-                     m->theirs_path, sqlite3_column_text(row, 0), sqlite3_column_int64(row, 1),
-                     sqlite3_column_int64(row, 2), m->theirs_path, m->ours_path);
+                     "merge: %s: %s was renumbered since BASE (row %lld is %lld there now): %s",
+                     m->driven_path ? m->driven_path : m->theirs_path, sqlite3_column_text(row, 0),
+                     sqlite3_column_int64(row, 1), sqlite3_column_int64(row, 2),
+                     m->driven_path
+                         ? "merge this branch into the other one first"
+                         : merge_text(m, "merge the other way: sqlite-counter merge BASE %s %s",
+                                      m->theirs_path, m->ours_path));
         sqlite3_finalize(row);
     }
     for (int i = 0; i < m->n && has_numbers(m, "main"); i++) {
@@ -245,18 +248,29 @@ static void move_rows(merge *m, merge_table *t)
 
 /* ---- questions ----------------------------------------------------------------------------------- */
 
-/* The name of a table within that of a column, with or without a plural's s. */
-static bool names_table(const char *column, const merge_table *of)
+/* How much of the name of a table stands in that of a column: `post_id` has 4 letters of posts, and
+ * of blog_posts, too. 0: nothing of it. */
+static size_t names_table(const char *column, const merge_table *of)
 {
-    char *like = sqlite3_mprintf("%%%s%%", of->name);
-    size_t n = strlen(of->name);
-    bool does = like && sqlite3_strlike(like, column, 0) == 0;
-    if (like && !does && n > 3 && (of->name[n - 1] == 's' || of->name[n - 1] == 'S')) {
-        sqlite3_snprintf((int)n + 3, like, "%%%.*s%%", (int)n - 1, of->name);
-        does = sqlite3_strlike(like, column, 0) == 0;
+    for (const char *name = of->name; name;
+         name = strchr(name, '_') ? strchr(name, '_') + 1 : NULL) {
+        size_t n = strlen(name);
+        bool is_plural = n > 3 && (name[n - 1] == 's' || name[n - 1] == 'S');
+        char *like = sqlite3_mprintf("%%%.*s%%", (int)(n - is_plural), name);
+        bool is_in = n - is_plural > 2 && like && sqlite3_strlike(like, column, 0) == 0;
+        sqlite3_free(like);
+        if (is_in) return n - is_plural;
     }
-    sqlite3_free(like);
-    return does;
+    return 0;
+}
+
+/* Whether the name of a column has more of another table. */
+static bool names_another(const merge *m, const char *column, const merge_table *of)
+{
+    size_t n = names_table(column, of);
+    for (int i = 0; i < m->n; i++)
+        if (m->table[i].number >= 0 && names_table(column, &m->table[i]) > n) return true;
+    return false;
 }
 
 static bool is_like_reference(const char *column, const merge_table *of)
@@ -265,7 +279,7 @@ static bool is_like_reference(const char *column, const merge_table *of)
                                         "%from%", "%\\_to", "%link%", "%owner%"};
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
         if (sqlite3_strlike(NAMES[i], column, '\\') == 0) return true;
-    return names_table(column, of);
+    return names_table(column, of) > 0;
 }
 
 /* Whether all values that THEIRS wrote into a column are numbers of a table. */
@@ -317,9 +331,10 @@ static void ask(merge *m)
             for (int k = 0; k < m->table[i].n; k++) {
                 merge_table *t = &m->table[i];
                 const merge_column *column = &t->column[k];
-                bool is_own =
-                    k == t->number && (t == of || !names_table(column->name, of)) && !t->is_virtual;
-                if (column->of < 0 && !column->is_no_reference && !is_own)
+                bool is_own = k == t->number && (t == of || names_table(column->name, of) == 0) &&
+                              !t->is_virtual;
+                if (column->of < 0 && !column->is_no_reference && !is_own &&
+                    !names_another(m, column->name, of))
                     ask_of_column(m, t, k, of);
             }
     }

@@ -286,9 +286,13 @@ static void print_table(merge *m, merge_table *t)
         write_moves(m, t, out, true);
         sqlite3_str_appendall(out, "]}");
     } else {
-        static const char *const WORDS[] = {"new", "new in both", "changed", "deleted"};
-        for (int i = 0; i < 4; i++) write_count(out, count[i], WORDS[i]);
+        const char *const words[] = {"new", m->mode == MERGE_COPIES ? "in both" : "new in both",
+                                     "changed", "deleted"};
+        for (int i = 0; i < 4; i++) write_count(out, count[i], words[i]);
         write_moves(m, t, out, false);
+        int64_t conflicts = merge_integer(m, t, -1, CLI_SQL_MERGE_COUNT_CONFLICTS_OF);
+        if (sqlite3_str_length(out) == 0)
+            write_count(out, conflicts, conflicts == 1 ? "conflict" : "conflicts");
         char *counts = sqlite3_str_finish(out);
         out = sqlite3_str_new(NULL);
         sqlite3_str_appendf(out, "%s: %s", t->name, counts ? counts : "nothing new");
@@ -338,7 +342,8 @@ static void print_conflict(merge *m, sqlite3_stmt *row)
     sqlite3_str *out = sqlite3_str_new(NULL);
     const char *taken = text_in(row, TAKEN);
     sqlite3_str_appendf(out, "conflict  %s", text_in(row, TABLE));
-    if (text_in(row, SHOWN)) sqlite3_str_appendf(out, " %s", text_in(row, SHOWN));
+    if (text_in(row, SHOWN) && *text_in(row, SHOWN))
+        sqlite3_str_appendf(out, " %s", text_in(row, SHOWN));
     if (text_in(row, COLUMN)) sqlite3_str_appendf(out, " %s", text_in(row, COLUMN));
     if (strcmp(text_in(row, KIND), "column") == 0) {
         sqlite3_str_appendall(out, ": ");
@@ -381,6 +386,22 @@ static void guess_adds(merge *m)
         }
 }
 
+/* Rows without a key are not one row in two files. */
+static void tell_of_rows(merge *m)
+{
+    for (int i = 0; i < m->n; i++) {
+        merge_table *t = &m->table[i];
+        if (t->key != KEY_NONE) continue;
+        int64_t n = merge_integer(m, t, -1, CLI_SQL_MERGE_COUNT_BOTH_GONE);
+        if (n > 0)
+            merge_note(
+                m,
+                "%lld row%s of %s, which has no key, went on both sides, and others came: one "
+                "that was changed on both sides is two rows now",
+                n, n == 1 ? "" : "s", t->name);
+    }
+}
+
 /* What would have made it unnecessary. */
 static void tell_of_counters(merge *m)
 {
@@ -393,7 +414,7 @@ static void tell_of_counters(merge *m)
         merge_note(m,
                    "files that count by themselves need no BASE and no new numbers: sqlite-counter "
                    "adopt %s",
-                   m->ours_path);
+                   m->driven_path ? m->driven_path : m->ours_path);
         return;
     }
 }
@@ -432,6 +453,7 @@ bool merge_report(merge *m)
             print_conflict(m, row);
     sqlite3_finalize(row);
     guess_adds(m);
+    tell_of_rows(m);
     tell_of_counters(m);
     print_notes(m, "0", "note");
     return conflicts > 0;

@@ -138,8 +138,7 @@ static void find_parent(merge *m, merge_table *t, int foreign, int64_t row)
         add_finding(m,
                     &(merge_finding){
                         FINDING_STAYS, parent->i, -1, gone, 0,
-                        merge_text(m, "deleted in theirs, but a row of %s refers to it: it stays",
-                                   t->name)});
+                        merge_text(m, "deleted in theirs, but a row of %s refers to it", t->name)});
     else if (row_of(m, t, CLI_SQL_MERGE_ORPHAN_OF_REFUSED, row) > 0)
         refuse(m, t, row, merge_text(m, "parent: its row of %s was refused", parent->name));
     else
@@ -157,8 +156,7 @@ static void check_foreign(merge *m, merge_table *t, int foreign)
     while (cli_step(&m->into, row)) {
         bool is_taken = strcmp((const char *)sqlite3_column_text(row, 1), "take") == 0;
         const char *why =
-            is_taken ? merge_text(m, "deleted in theirs, but a row of %s refers to it: it stays",
-                                  t->name)
+            is_taken ? merge_text(m, "deleted in theirs, but a row of %s refers to it", t->name)
                      : merge_text(m, "parent: a row of %s refers to the value that was changed",
                                   t->name);
         add_finding(m, &(merge_finding){is_taken ? FINDING_STAYS : FINDING_REFUSED, parent->i, -1,

@@ -173,9 +173,8 @@ static void keep_changed(merge *m, const object *o, merge_steps *theirs)
                           merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_SAME_COLUMN, name, "main",
                                                          o->name, name, o->name)) == 0;
         if (is_changed)
-            merge_conflict(
-                m, "schema", o->name, name, "ours",
-                "the column was dropped in theirs, and its values were changed in ours: it stays");
+            merge_conflict(m, "schema", o->name, name, "ours",
+                           "the column was dropped in theirs, and its values were changed in ours");
         else
             theirs->step[n++] = theirs->step[i];
     }
@@ -314,10 +313,9 @@ static void merge_dropped(merge *m, const object *o)
         cli_run(&m->into, o->theirs);
         merge_run_texts(m, CLI_SQL_MERGE_IS_NEW, &o->name, 1);
     }
-    merge_conflict(
-        m, "schema", o->name, NULL, by_theirs ? "ours" : "theirs",
-        by_theirs ? "the table was dropped in theirs, and rows were changed in ours: it stays"
-                  : "the table was dropped in ours, and rows were changed in theirs: it came back");
+    merge_conflict(m, "schema", o->name, NULL, by_theirs ? "ours" : "theirs",
+                   by_theirs ? "the table was dropped in theirs, and rows were changed in ours"
+                             : "the table was dropped in ours, and rows were changed in theirs");
 }
 
 static void merge_virtual_declaration(merge *m, const object *o)
@@ -331,7 +329,7 @@ static void merge_virtual_declaration(merge *m, const object *o)
         drop_object(m, o);
     else if (o->ours && !o->theirs && o->base)
         merge_conflict(m, "virtual", o->name, NULL, "ours",
-                       "the virtual table was dropped in theirs, and changed in ours: it stays");
+                       "the virtual table was dropped in theirs, and changed in ours");
 }
 
 static void merge_one_table(merge *m, const object *o)

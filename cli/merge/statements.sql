@@ -4,7 +4,7 @@
 -- ---- the work ------------------------------------------------------------------------------------
 
 -- name: MERGE_MAKE_CONFLICT
-CREATE TEMP TABLE _merge_conflict(id INTEGER PRIMARY KEY, kind, tab, shown, row_key, col, base, ours, theirs, taken, note);
+CREATE TEMP TABLE _merge_conflict(id INTEGER PRIMARY KEY, kind, tab, shown, row_key, col, base, ours, theirs, taken, note, place INT, n INT);
 
 -- name: MERGE_MAKE_NOTE
 CREATE TEMP TABLE _merge_note(id INTEGER PRIMARY KEY, text, is_question INT, UNIQUE (text));
@@ -95,6 +95,10 @@ SELECT x.name FROM pragma_index_list(?1, 'main') AS l, pragma_index_xinfo(l.name
                WHERE y.key AND (c.cid IS NULL OR NOT c."notnull" OR c.hidden <> 0)))
  ORDER BY x.seqno;
 
+-- name: MERGE_HAS_ONE_ROW
+SELECT (SELECT count(*) FROM (SELECT 1 FROM {T} LIMIT 2)) = 1 AND (SELECT count(*) FROM (SELECT 1 FROM {B} LIMIT 2)) = 1
+   AND (SELECT count(*) FROM (SELECT 1 FROM {H} LIMIT 2)) = 1;
+
 -- name: MERGE_BASE_NULL_KEY
 SELECT EXISTS (SELECT 1 FROM {B} AS b WHERE {K OR |@b IS NULL});
 
@@ -144,10 +148,10 @@ SELECT EXISTS (SELECT 1 FROM temp._merge_d{n});
 -- ---- numbers -------------------------------------------------------------------------------------
 
 -- name: MERGE_INDEX_NUMBERS
-CREATE INDEX temp._merge_d{n}_by_number ON _merge_d{n}(t{k}, op);
+CREATE INDEX temp._merge_d{n}_by_number ON _merge_d{n}(t{k}) WHERE op = 'I';
 
 -- name: MERGE_INDEX_BECOMES
-CREATE INDEX temp._merge_d{n}_by_becomes ON _merge_d{n}(becomes);
+CREATE INDEX temp._merge_d{n}_by_becomes ON _merge_d{n}(becomes) WHERE becomes IS NOT NULL;
 
 -- name: MERGE_BASE_LACKS
 NOT EXISTS (SELECT 1 FROM base._merge_numbers AS b WHERE b.table_name = x.table_name AND b.theirs = x.theirs AND b.ours IS x.ours);
@@ -403,13 +407,13 @@ SELECT count(*) FROM theirs.sqlite_master AS s, pragma_foreign_key_check(s.name,
 -- ---- lists ---------------------------------------------------------------------------------------
 
 -- name: MERGE_LIST_COLUMN
-INSERT INTO temp._merge_conflict(kind, tab, shown, row_key, col, base, ours, theirs, taken)
-SELECT 'column', {name}, merge_shown({I, |o#}), merge_list({I, |o#}), @n, b#, o#, t#, CASE WHEN ~r#~t#~ THEN 'theirs' ELSE 'ours' END
+INSERT INTO temp._merge_conflict(kind, place, n, tab, shown, row_key, col, base, ours, theirs, taken)
+SELECT 'column', {n}, n, {name}, merge_shown({I, |o#}), merge_list({I, |o#}), @n, b#, o#, t#, CASE WHEN ~r#~t#~ THEN 'theirs' ELSE 'ours' END
   FROM temp._merge_d{n} WHERE refused IS NULL AND was AND ((op = 'U' AND NOT ~t#~b#~ AND NOT ~o#~b#~) OR op = 'I') AND NOT ~o#~t#~ AND NOT (@s) AND NOT @l ORDER BY n;
 
 -- name: MERGE_LIST_ROWS
-INSERT INTO temp._merge_conflict(kind, tab, shown, row_key, base, ours, theirs, taken, note)
-SELECT kind, {name}, shown, row_key, base, ours, theirs, taken, note FROM (
+INSERT INTO temp._merge_conflict(kind, place, n, tab, shown, row_key, base, ours, theirs, taken, note)
+SELECT kind, {n}, n, {name}, shown, row_key, base, ours, theirs, taken, note FROM (
  SELECT n, merge_shown({I, |coalesce(o#, t#, b#)}) AS shown, merge_list({I, |coalesce(o#, t#, b#)}) AS row_key,
   CASE WHEN op IN ('U', 'D') THEN {J|b#} END AS base, CASE WHEN was THEN {J|o#} END AS ours, CASE WHEN op <> 'D' THEN {J|t#} END AS theirs,
   CASE WHEN refused IS NOT NULL THEN CASE WHEN refused LIKE 'parent:%' THEN 'foreign key' ELSE 'constraint' END
@@ -419,10 +423,10 @@ SELECT kind, {name}, shown, row_key, base, ours, theirs, taken, note FROM (
        WHEN op = 'I' AND how = 'joined' AND NOT was THEN 'delete' WHEN followed IS NOT NULL THEN 'foreign key' END AS kind,
   CASE WHEN refused IS NOT NULL THEN CASE WHEN was THEN 'ours' ELSE 'none' END WHEN op = 'D' THEN 'ours' ELSE 'theirs' END AS taken,
   CASE WHEN refused LIKE 'parent:%' THEN substr(refused, 8) WHEN refused IS NOT NULL THEN refused
-       WHEN op = 'U' AND NOT was THEN 'deleted in ours, changed in theirs: it came back'
-       WHEN op = 'D' AND stays IS NOT NULL THEN stays WHEN op = 'D' THEN 'deleted in theirs, changed in ours: it stays'
-       WHEN op = 'R' THEN 'deleted in ours, but a row of theirs refers to it: it came back'
-       WHEN followed IS NULL THEN 'merged before and deleted in ours since: it came back'
+       WHEN op = 'U' AND NOT was THEN 'deleted in ours, changed in theirs'
+       WHEN op = 'D' AND stays IS NOT NULL THEN stays WHEN op = 'D' THEN 'deleted in theirs, changed in ours'
+       WHEN op = 'R' THEN 'deleted in ours, but a row of theirs refers to it'
+       WHEN followed IS NULL THEN 'merged before and deleted in ours since'
        ELSE 'refers to ' || followed || ' now, which has the UNIQUE values of a row that was refused' END AS note
   FROM temp._merge_d{n}) WHERE kind IS NOT NULL ORDER BY n;
 
@@ -441,6 +445,16 @@ SELECT count(*) FROM temp._merge_d{n} WHERE op = 'I' AND how = 'new';
 
 -- name: MERGE_COUNT_CHANGED_NUMBERS
 SELECT count(*) FROM temp._merge_moves WHERE tab = {n} AND theirs <> ours AND why <> 'known';
+
+-- name: MERGE_COUNT_CONFLICTS_OF
+SELECT count(*) FROM temp._merge_conflict WHERE place = {n} OR (place IS NULL AND tab = {name});
+
+-- Rows without a key that both sides took away, while both wrote others: was one changed on both?
+-- name: MERGE_COUNT_BOTH_GONE
+SELECT count(*) FROM temp._merge_d{n} WHERE op = 'D' AND NOT was
+   AND EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE op = 'I' AND act = 'put')
+   AND (SELECT count(*) FROM {T}) > (SELECT count(*) FROM {B}) - (SELECT count(*) FROM temp._merge_d{n} WHERE op = 'D')
+       + (SELECT count(*) FROM temp._merge_d{n} WHERE op = 'I' AND act = 'put');
 
 -- name: MERGE_COUNT_MOVED
 SELECT count(*) FROM temp._merge_moves WHERE tab = {n} AND why = 'moved';
@@ -478,10 +492,10 @@ SELECT {name}, d.becomes, (SELECT merge_digest({theirs_row}) FROM {H} AS t WHERE
 CREATE TABLE main._merge_conflicts(id INTEGER PRIMARY KEY, kind TEXT, table_name TEXT, row_key TEXT, column_name TEXT, base, ours, theirs, taken TEXT, note TEXT);
 
 -- name: MERGE_CONFLICTS_FILL
-INSERT INTO main._merge_conflicts SELECT id, kind, tab, row_key, col, base, ours, theirs, taken, note FROM temp._merge_conflict ORDER BY id;
+INSERT INTO main._merge_conflicts SELECT row_number() OVER (ORDER BY place, n, id), kind, tab, row_key, col, base, ours, theirs, taken, note FROM temp._merge_conflict;
 
 -- name: MERGE_CONFLICTS
-SELECT kind, tab, shown, row_key, col, base, ours, theirs, taken, note FROM temp._merge_conflict ORDER BY id;
+SELECT kind, tab, shown, row_key, col, base, ours, theirs, taken, note FROM temp._merge_conflict ORDER BY place, n, id;
 
 -- name: MERGE_NOTES
 SELECT text FROM temp._merge_note WHERE is_question = CAST(?1 AS INT) ORDER BY id;
@@ -573,7 +587,7 @@ SELECT count(*) FROM temp._merge_conflict;
 
 -- Rows that are new or changed in one way on both sides: is BASE older than the fork?
 -- name: MERGE_COUNT_ALIKE
-SELECT coalesce(sum(op IN ('I', 'U') AND was AND {C AND |(@a OR (op = 'U' AND ~t#~b#~) OR ~o#~t#~)}
+SELECT coalesce(sum(op IN ('I', 'U') AND was AND how IS NOT 'joined' AND {C AND |(@a OR (op = 'U' AND ~t#~b#~) OR ~o#~t#~)}
                 AND (op = 'I' OR {C OR |(NOT @a AND ~o#~t#~ AND NOT ~t#~b#~)})), 0), coalesce(sum(op IN ('I', 'U')), 0) FROM temp._merge_d{n};
 
 -- name: MERGE_COUNT_ALIKE_COPIES

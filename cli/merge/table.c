@@ -179,6 +179,8 @@ static void write_list(place at, const char *list, const char *end)
         write_part(in, bar + 1, end);
         written++;
     }
+    bool is_and = bar - list > 1 && list[2] == 'A'; /* of no conditions all hold, and none */
+    if (written == 0 && which == 'K') sqlite3_str_appendall(at.out, is_and ? "1" : "0");
     if (which == 'V') sqlite3_str_appendall(at.out, ")");
     if (which == 'J') sqlite3_str_appendall(at.out, ") || '}'");
 }
@@ -456,6 +458,8 @@ static void read_uniques(merge *m, merge_table *t)
     bool is_whole = true;
     while (t->unique && cli_step(&m->into, row)) {
         const char *index = (const char *)sqlite3_column_text(row, 0);
+        if (!index) cli_fail(m->c, "out of memory");
+        if (!index) break;
         if (!before || strcmp(index, before) != 0) {
             if (t->n_unique == 64) break;
             at = &t->unique[t->n_unique++];
@@ -499,7 +503,9 @@ static void read_key(merge *m, merge_table *t)
         if (i >= 0) t->column[i].key = ++n;
     }
     sqlite3_finalize(row);
-    if (n > 0) t->key = KEY_COLUMNS;
+    /* A table with one row, such as settings, has that row in all files. */
+    if (n > 0 || (t->rowid && merge_integer(m, t, -1, CLI_SQL_MERGE_HAS_ONE_ROW)))
+        t->key = KEY_COLUMNS;
 }
 
 /* Rows whose key has a NULL are as those without one; then the table is taken as one without. */
@@ -707,6 +713,6 @@ void merge_tables_read(merge *m)
         read_uniques(m, t);
     }
     for (int i = 0; i < m->n && !m->c->failed; i++) read_foreign(m, &m->table[i]);
-    apply_words(m);
-    read_references(m);
+    if (!m->c->failed) apply_words(m);
+    if (!m->c->failed) read_references(m);
 }

@@ -859,11 +859,13 @@ void ctr_warnings_of_merge(ctr_warnings *list, ctr_file *file, const char *table
                                     brought->replaced == 1 ? "it" : "them",
                                     brought->replaced == 1 ? "it" : "them"));
     if (brought->met > 0)
-        add_warning(file->conn, list, "number",
-                    sqlite3_mprintf("%lld row%s inserted in two files under one number, and %s one "
-                                    "row now: if they were two, 'keys=spread' keeps the next apart",
-                                    (long long)brought->met, brought->met == 1 ? " was" : "s were",
-                                    brought->met == 1 ? "is" : "each is"));
+        add_warning(
+            file->conn, list, "number",
+            sqlite3_mprintf("%lld row%s inserted in two files under one number, and %s one "
+                            "row now: if they were two, 'keys=spread' of the table that gives "
+                            "the numbers keeps the next apart",
+                            (long long)brought->met, brought->met == 1 ? " was" : "s were",
+                            brought->met == 1 ? "is" : "each is"));
     if (brought->conflicts > 0)
         add_warning(file->conn, list, "conflicts",
                     sqlite3_mprintf("%lld conflict%s: a file was restored, or two count under one "

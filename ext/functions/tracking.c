@@ -1503,10 +1503,11 @@ static void fn_untrack(sqlite3_context *ctx, int argc, sqlite3_value **argv)
  *
  * Triggers of the application ask it. 1 while a row is written that was merged, in cascades and
  * triggers, too: by a pull, a push, a sync, the end of lines, a change of a feed; when a row that
- * was listed is tried again; when counter_track or counter_replicate shows counts of other files,
- * or brings back rows that were missing. 0 in all statements of the application, and while a
- * command of the counter table writes: other files merge what it does. It tells of the connection:
- * SQLite says to no function in which file its trigger stands. */
+ * was listed is tried again, or inserted again under another number; when counter_track or
+ * counter_replicate shows counts of other files, or brings back rows that were missing. 0 in all
+ * statements of the application, and while a command of the counter table writes: other files merge
+ * what it does. It tells of the connection: SQLite says to no function in which file its trigger
+ * stands. */
 
 static void fn_merging(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {

@@ -629,8 +629,9 @@ int64_t ctr_answers_take(ctr_merge *merge, const uint8_t *answers, size_t n);
 /* Lists the row at hand, whose number another row had first, before that takes its place. */
 void ctr_renumber_list(ctr_merge *merge);
 
-/* Inserts again the rows that this file had inserted and that are listed, when a merge is done.
- * Returns whether there were any: then a row that stood in their place may be shown. */
+/* Inserts again the rows that this file had inserted and that are listed, when a merge is done, and
+ * takes those off the table that still stand under their numbers. Returns whether there were any:
+ * then a row that they kept from being shown may be. */
 bool ctr_renumber_insert(ctr_file *file);
 
 /* ==== pull.c ================================================================================== */

@@ -7,7 +7,12 @@
  * done, under a number that SQLite gives out then, and lets its own rows that referred to it
  * follow. What other files have written below stays with the first row.
  *
- * A row that the table refuses stays listed, and is tried again after the next merge. */
+ * A row that the table refuses stays listed, and is tried again after the next merge.
+ *
+ * If the table refuses the first row, it still shows the other one under the number, and what the
+ * application counted there would be the first one's. So the other one is taken off the table, in
+ * every file, and the first one waits. The other one stands while SQLite enforces a foreign key to
+ * it, or if a deletion is to be shown in its place. */
 #include "merge/merge.h"
 
 #include <string.h>
@@ -28,11 +33,15 @@ void ctr_renumber_list(ctr_merge *merge)
     ctr_bytes_put(birth, (uint64_t)mine->birth.number);
     memcpy(birth + 8, mine->birth.id, CTR_ID_SIZE);
     bool is_own = memcmp(mine->birth.id, merge->conflicts->mine, CTR_ID_SIZE) == 0;
+    ctr_apart_row apart = {0};
+    if (merge->tracked) ctr_apart_read(merge->showing.tracked, tab, row->rowid, &apart);
     ctr_row_feed_tell(tab, row, merge->keys, &change);
     sqlite3_stmt *add = ctr_run_prepare(&run, CTR_SQL_REPLACED_ADD);
     ctr_run_bind_int(&run, add, ":row", row->rowid);
     ctr_run_bind_blob(&run, add, ":birth", birth, sizeof birth);
     ctr_run_bind_blob(&run, add, ":change", change.bytes, change.size);
+    ctr_run_bind_int(&run, add, ":shown", !apart.waits);
+    ctr_apart_close_row(&apart);
     if (is_own) ctr_run_bind_int(&run, add, ":number", ctr_batch_number(tab));
     ctr_run_once(&run, add);
     sqlite3_free(change.bytes);
@@ -264,22 +273,65 @@ static void move_all_children(const due_again *due)
     }
 }
 
+/* ---- one that still stands ------------------------------------------------------------------- */
+
+/* Returns whether the table shows the row under its number, because it refuses the other one or a
+ * deletion. A row whose counters alone are refused is the other one. */
+static bool stands(const due_again *due, bool *is_refused)
+{
+    ctr_apart_row apart = {0};
+    ctr_apart_read(due->tracked, due->tab, due->was, &apart);
+    bool differs = apart.refused || (apart.differs && due->tracked->n_regular == 0);
+    *is_refused = differs && !apart.waits && !apart.ended;
+    bool is = *is_refused || apart.ended;
+    ctr_apart_close_row(&apart);
+    return is;
+}
+
+/* Takes it off, if the other one is refused. Returns whether it no longer stands. */
+static bool take_off(due_again *due)
+{
+    ctr_row row;
+    ctr_showing showing;
+    bool is_refused, is = !stands(due, &is_refused);
+    if (!is_refused || ctr_rc(due->file->conn) != SQLITE_OK) return is;
+    ctr_row_open(&row, due->file, due->tracked->counters, due->tracked->shape);
+    if (ctr_showing_open(&showing, due->tab) == SQLITE_OK) {
+        showing.writing.foreign.all = true;
+        showing.writing.together = !ctr_foreign_enforced(row.conn->db);
+        is = ctr_later_take_off(&showing, &row, due->was);
+    }
+    ctr_showing_close(&showing);
+    ctr_row_close(&row);
+    return is;
+}
+
 /* ---- all ------------------------------------------------------------------------------------- */
 
-/* In a savepoint: what the table refuses changes nothing. */
-static bool try_again(due_again *due)
+/* Inserts it again, with what follows it. */
+static bool come_back(due_again *due)
+{
+    ctr_conn *conn = due->file->conn;
+    ctr_spread_settle(due->tracked, due->tab);
+    conn->merging++; /* for triggers of the application, which have seen it before */
+    insert_again(due);
+    if (ctr_rc(conn) == SQLITE_OK) move_all_children(due);
+    conn->merging--;
+    if (ctr_rc(conn) == SQLITE_OK && ctr_foreign_broken(conn->db))
+        ctr_problem_set(conn, SQLITE_CONSTRAINT, CTR_FOREIGN_KEY_FAILED);
+    return ctr_rc(conn) == SQLITE_OK;
+}
+
+/* Tries something in a savepoint: what the table refuses changes nothing. */
+static bool try_it(due_again *due, bool (*it)(due_again *due))
 {
     ctr_conn *conn = due->file->conn;
     ctr_problem refused, undone;
     ctr_run run = ctr_file_run(due->file);
     ctr_run_do(&run, CTR_SQL_TRACK_SAVEPOINT, NULL);
     ctr_problem_try(conn, &refused);
-    ctr_spread_settle(due->tracked, due->tab);
-    insert_again(due);
-    if (refused.rc == SQLITE_OK) move_all_children(due);
-    if (refused.rc == SQLITE_OK && ctr_foreign_broken(conn->db))
-        ctr_problem_set(conn, SQLITE_CONSTRAINT, CTR_FOREIGN_KEY_FAILED);
-    bool is = refused.rc == SQLITE_OK, fatal = !is && !ctr_writing_is_refusal(refused.rc);
+    bool is = it(due) && refused.rc == SQLITE_OK;
+    bool fatal = refused.rc != SQLITE_OK && !ctr_writing_is_refusal(refused.rc);
     ctr_problem_raise_if(conn, &refused, fatal);
     ctr_problem_try(conn, &undone);
     if (!is && !sqlite3_get_autocommit(conn->db)) ctr_run_do(&run, CTR_SQL_TRACK_ROLL_BACK, NULL);
@@ -293,7 +345,8 @@ typedef struct listed_row {
     char *counters;
     int64_t was, number;
     ctr_packed birth, change;
-    bool done;
+    bool comes_back; /* it is to be inserted again */
+    bool stands;     /* the table still shows it */
 } listed_row;
 
 static void copy_bytes(ctr_conn *conn, ctr_packed *to, sqlite3_stmt *row, int column)
@@ -304,19 +357,27 @@ static void copy_bytes(ctr_conn *conn, ctr_packed *to, sqlite3_stmt *row, int co
     if (out) to->size = size;
 }
 
-/* If the application writes to the row under its number, it keeps that (ctr_spread_keep). */
-static void note_standing(const due_again *due, const listed_row *listed)
+static void try_to_take_off(due_again *due, listed_row *listed)
 {
-    ctr_apart_row apart = {0};
     ctr_run run = ctr_tab_run(due->tab);
-    ctr_apart_read(due->tracked, due->tab, due->was, &apart);
-    bool stands = apart.ended || apart.differs || apart.refused || apart.lists;
-    ctr_run_with(&run, CTR_SQL_REPLACED_STANDS, ":stands i :row i :birth b", (int64_t)stands,
-                 due->was, listed->birth.bytes, listed->birth.size);
-    ctr_apart_close_row(&apart);
+    if (!listed->stands || !try_it(due, take_off)) return;
+    ctr_run_with(&run, CTR_SQL_REPLACED_GONE, ":row i :birth b", listed->was, listed->birth.bytes,
+                 listed->birth.size);
+    listed->stands = false;
 }
 
-static void insert_listed(ctr_file *file, listed_row *listed)
+static void try_to_come_back(due_again *due, listed_row *listed)
+{
+    ctr_run run = ctr_tab_run(due->tab);
+    if (!listed->comes_back || !try_it(due, come_back)) return;
+    ctr_run_with(&run, CTR_SQL_REPLACED_DONE, ":now i :row i :birth b", due->now, listed->was,
+                 listed->birth.bytes, listed->birth.size);
+    listed->comes_back = false;
+}
+
+/* It is taken off first, for a UNIQUE index may refuse it beside itself; or last, when what refers
+ * to it has followed it. */
+static void try_listed(ctr_file *file, listed_row *listed)
 {
     ctr_conn *conn = file->conn;
     due_again due = {.file = file, .was = listed->was, .number = listed->number};
@@ -324,13 +385,10 @@ static void insert_listed(ctr_file *file, listed_row *listed)
     due.tracked = due.tab ? ctr_tracked_hold(due.tab) : NULL;
     bool is = due.tracked && ctr_tracked_is_known(due.tracked) && due.tab->shape.keyed &&
               ctr_change_open(&due.told, listed->change.bytes, listed->change.size) == CTR_OK;
-    if (is && ctr_triggers_check(file, listed->counters) == SQLITE_OK && try_again(&due)) {
-        ctr_run run = ctr_tab_run(due.tab);
-        ctr_run_with(&run, CTR_SQL_REPLACED_DONE, ":now i :row i :birth b", due.now, listed->was,
-                     listed->birth.bytes, listed->birth.size);
-        listed->done = true;
-    } else if (is) {
-        note_standing(&due, listed);
+    if (is && ctr_triggers_check(file, listed->counters) == SQLITE_OK) {
+        try_to_take_off(&due, listed);
+        try_to_come_back(&due, listed);
+        try_to_take_off(&due, listed);
     }
     ctr_tracked_release(due.tracked);
     ctr_problem_where(conn, "%s", listed->counters);
@@ -347,15 +405,16 @@ static void free_listed(listed_row *rows, size_t n)
 }
 
 /* A row that refers to another one is inserted behind that one. Returns whether any was. */
-static bool insert_all(ctr_file *file, listed_row *rows, size_t n)
+static bool try_all(ctr_file *file, listed_row *rows, size_t n)
 {
     bool any = false, goes_on = true;
     while (goes_on) {
         goes_on = false;
         for (size_t i = 0; i < n && ctr_rc(file->conn) == SQLITE_OK; i++) {
-            if (rows[i].done) continue;
-            insert_listed(file, &rows[i]);
-            goes_on = goes_on || rows[i].done;
+            int left = rows[i].comes_back + rows[i].stands;
+            if (left == 0) continue;
+            try_listed(file, &rows[i]);
+            goes_on = goes_on || rows[i].comes_back + rows[i].stands < left;
         }
         any = any || goes_on;
     }
@@ -364,7 +423,7 @@ static bool insert_all(ctr_file *file, listed_row *rows, size_t n)
 
 bool ctr_renumber_insert(ctr_file *file)
 {
-    enum { NAME, ROW, BIRTH, CHANGE, NUMBER };
+    enum { NAME, ROW, BIRTH, CHANGE, NUMBER, COMES_BACK, STANDS };
     ctr_conn *conn = file->conn;
     size_t n = 0, room = 0;
     listed_row *rows = NULL;
@@ -379,12 +438,14 @@ bool ctr_renumber_insert(ctr_file *file)
         const char *name = ctr_text_column(conn, row, NAME);
         rows[n] = (listed_row){.counters = name ? ctr_text_copy(conn, name) : NULL,
                                .was = sqlite3_column_int64(row, ROW),
-                               .number = sqlite3_column_int64(row, NUMBER)};
+                               .number = sqlite3_column_int64(row, NUMBER),
+                               .comes_back = sqlite3_column_int(row, COMES_BACK) != 0,
+                               .stands = sqlite3_column_int(row, STANDS) != 0};
         copy_bytes(conn, &rows[n].birth, row, BIRTH);
         copy_bytes(conn, &rows[n++].change, row, CHANGE);
     }
     sqlite3_finalize(row);
-    bool any = insert_all(file, rows, n);
+    bool any = try_all(file, rows, n);
     free_listed(rows, n);
     return any;
 }

@@ -276,9 +276,14 @@ void ctr_foreign_refuse_broken(ctr_conn *conn, const char *table)
 
 /* ---- children -------------------------------------------------------------------------------- */
 
+static bool is_to(const ctr_foreign_key *key, const ctr_tracked *parent)
+{
+    return key->n > 0 && sqlite3_stricmp(key->parent, parent->table) == 0;
+}
+
 bool ctr_foreign_keeps(const ctr_foreign_key *key, const ctr_tracked *parent)
 {
-    if (key->n == 0 || sqlite3_stricmp(key->parent, parent->table) != 0) return false;
+    if (!is_to(key, parent)) return false;
     return key->travels || (key->forbids && ctr_foreign_enforced(parent->conn->db));
 }
 
@@ -305,7 +310,9 @@ static char *list_children(ctr_foreign *foreign)
     const ctr_foreign_keys *all = ctr_foreign_keys_of(foreign->file);
     sqlite3_str *out = sqlite3_str_new(NULL);
     for (int i = 0; all && i < all->n; i++) {
-        if (!ctr_foreign_keeps(&all->keys[i], tracked)) continue;
+        if (!(foreign->all && is_to(&all->keys[i], tracked)) &&
+            !ctr_foreign_keeps(&all->keys[i], tracked))
+            continue;
         sqlite3_str_appendf(out, "%sEXISTS (SELECT 1", ctr_text_separator(out, " OR "));
         ctr_foreign_list_children(&all->keys[i], tracked, out);
         sqlite3_str_appendall(out, ")");

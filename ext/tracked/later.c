@@ -661,6 +661,16 @@ void ctr_later_clear(ctr_showing *showing, ctr_row *row, int64_t rowid, const bo
     close_cells(&cells);
 }
 
+bool ctr_later_take_off(ctr_showing *showing, ctr_row *row, int64_t rowid)
+{
+    cells_reader cells = open_cells(showing, row);
+    bool there = ctr_rc(row->conn) == SQLITE_OK && read_cells(&cells, rowid);
+    if (there) take_lives(&cells, NULL);
+    bool is = there && ctr_showing_take_off(showing, rowid, cells.keys, cells.now);
+    close_cells(&cells);
+    return is;
+}
+
 /* ---- rows below floors ----------------------------------------------------------------------- */
 
 /* Clears the values of the statement's current row, if it is below a floor; deletes a row of a

@@ -553,6 +553,34 @@ int ctr_showing_again(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
     return look_and_write(showing, true, now, complete);
 }
 
+/* A row that waits is inserted with all of its values. Those that are not listed stand in the
+ * table. */
+static void list_all_values(ctr_showing *showing)
+{
+    const ctr_tracked *tracked = showing->tracked;
+    const ctr_writing *writing = &showing->writing;
+    if (!showing->shown.tab) ctr_row_values_open(&showing->shown, showing->tab);
+    ctr_row_values_read(&showing->shown, writing->rowid, writing->keys);
+    for (int i = 0; i < tracked->n_regular && ctr_rc(showing->conn) == SQLITE_OK; i++) {
+        const ctr_tracked_column *column = ctr_tracked_regular(tracked, i);
+        const ctr_shown shown = {.value = showing->shown.given[column->number]};
+        if (shown.value && !value_to_show(showing, i))
+            apart_add(showing->tab, writing->rowid, CTR_APART_REFUSED, column->birth, &shown);
+    }
+    ctr_row_values_reset(&showing->shown);
+}
+
+bool ctr_showing_take_off(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
+                          const ctr_summary *now)
+{
+    ctr_writing *writing = &showing->writing;
+    begin_row(showing, rowid, keys, now);
+    list_all_values(showing);
+    if (showing->listed.why) writing->why = ctr_text_copy(showing->conn, showing->listed.why);
+    ctr_showing_set_apart(showing, rowid, NULL, now); /* first: so its counters do not end */
+    return ctr_rc(showing->conn) == SQLITE_OK && ctr_writing_delete(writing);
+}
+
 /* The list has what the row shows: the values from before the merge, unless it lists other ones. */
 void ctr_showing_list(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
                       const ctr_summary *before, const ctr_summary *now)

@@ -144,6 +144,7 @@ typedef struct ctr_foreign {
     ctr_file *file;
     sqlite3_stmt *children; /* owned */
     bool childless;         /* nothing can keep a row of the table */
+    bool all;               /* set by the owner: each child keeps a row, whatever its key says */
 } ctr_foreign;
 
 /* Where a row of a tracked table probably is: a look there saves the search of an index. Most rows
@@ -745,9 +746,10 @@ void ctr_later_close(ctr_later *later);
 int64_t ctr_later_show_apart(ctr_showing *showing, ctr_row *row, bool backwards, bool deletions);
 
 /* Try to show one row that is listed; to let one that has ended refer to no other
- * (showing_clear). */
+ * (showing_clear); to take one off the table that stands under its key (ctr_showing_take_off). */
 void ctr_later_show_listed(ctr_showing *showing, ctr_row *row, int64_t rowid);
 void ctr_later_clear(ctr_showing *showing, ctr_row *row, int64_t rowid, const bool *columns);
+bool ctr_later_take_off(ctr_showing *showing, ctr_row *row, int64_t rowid);
 
 /* Call it after floors have risen: rows below them no longer show a value; in a replicated table
  * they are deleted. */
@@ -927,6 +929,11 @@ bool ctr_showing_look(ctr_showing *showing, ctr_tab *tab);
 /* Shows a row that is listed as apart, and has not been merged since. */
 int ctr_showing_again(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
                       const ctr_summary *now);
+
+/* Deletes a row that the table shows under the key of another one, which it refuses and which waits
+ * from now on. Call it in a savepoint. Returns false if the table keeps it. */
+bool ctr_showing_take_off(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
+                          const ctr_summary *now);
 
 /* Lists a row that shows `shown` for each counter with another value; NULL: the row waits. */
 int ctr_showing_set_apart(ctr_showing *showing, int64_t rowid, const ctr_shown *shown,

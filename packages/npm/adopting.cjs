@@ -1,19 +1,10 @@
 // adopting.cjs - the tables of an existing application, all at once: what it takes, and doing it.
 "use strict";
 
-const { execFile } = require("child_process");
-
 const { withConnection } = require("./drivers.cjs");
-const { SyncError } = require("./errors.cjs");
-const { getProgramPath } = require("./load.cjs");
+const { list, runProgram } = require("./running.cjs");
 
 const PLAN = `SELECT table_name AS "table", kind, column_name AS "column", finding, remedy FROM counter_plan`;
-
-function list(value, name) {
-  if (!Array.isArray(value) || value.some((one) => typeof one !== "string"))
-    throw new TypeError(`sqlite-counter: ${name} must be an array of texts, not ${value}`);
-  return value;
-}
 
 function* readPlan(connection) {
   return yield connection.all(PLAN);
@@ -41,16 +32,7 @@ async function adopt(path, { counters = [], leave = [], dryRun = false } = {}) {
     ...list(leave, "leave").map((table) => `--leave=${table}`),
     ...(dryRun ? ["--dry-run"] : []),
   ];
-  const text = await new Promise((done, fail) => {
-    execFile(getProgramPath(), ["adopt", "--json", ...words, "--", String(path)], (error, out, told) => {
-      if (!error) done(out);
-      else fail(new SyncError(told.trim().replace(/^sqlite-counter: /, "") || error.message, { cause: error }));
-    });
-  });
-  return text
-    .split("\n")
-    .filter((line) => line)
-    .map((line) => JSON.parse(line));
+  return (await runProgram("adopt", words, [path])).map((line) => JSON.parse(line));
 }
 
 module.exports = { adopt, plan, replicateAll };

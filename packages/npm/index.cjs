@@ -8,9 +8,11 @@ const { makeFolder, syncFolder } = require("./folder.cjs");
 const { handler } = require("./handler.cjs");
 const { syncHttp } = require("./http.cjs");
 const { getLoadablePath, load } = require("./load.cjs");
+const { QuestionError, merge } = require("./merging.cjs");
 const { addToken, removeToken, tokens } = require("./tokens.cjs");
 
 module.exports = {
+  QuestionError,
   SyncError,
   addToken,
   adopt,
@@ -21,6 +23,7 @@ module.exports = {
   load,
   makeFolder,
   mark,
+  merge,
   plan,
   removeToken,
   replicateAll,

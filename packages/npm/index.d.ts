@@ -111,6 +111,78 @@ export function replicateAll(db: Database, options?: AdoptOptions): Promise<numb
  */
 export function adopt(path: string, options?: AdoptOptions & { dryRun?: boolean }): Promise<Adopted[]>;
 
+export interface MergeOptions {
+  /** Numbers that add up: "song.plays". */
+  add?: readonly string[];
+  /** Columns that hold numbers of a table: "tagged.song=song". */
+  ref?: readonly string[];
+  /** Columns that do not: "tagged.song". */
+  noRef?: readonly string[];
+  /** Tables whose numbers the application gives: one number is one row. */
+  assigned?: readonly string[];
+  /** Where both sides changed a column, theirs stays: in all tables, or in these. */
+  theirsWins?: boolean | readonly string[];
+  /** Without base: one key is one row. */
+  copies?: boolean;
+  /** Without base: each file has given its own numbers. */
+  unrelated?: boolean;
+  /** What both sides changed alike is chance. */
+  baseIsFork?: boolean;
+  /** Keeps the conflicts in the table _merge_conflicts. */
+  conflictTable?: boolean;
+  /** Writes this file instead of ours. */
+  output?: string | null;
+  dryRun?: boolean;
+}
+
+/** What SQLite stores; an integer beyond 2^53 is a BigInt. */
+export type Value = null | number | bigint | string | Uint8Array;
+
+export interface MergedTable {
+  table: string;
+  /** How many rows theirs brought. */
+  inserted: number;
+  updated: number;
+  deleted: number;
+  /** New rows that both had. */
+  same: number;
+  /** Those of them that were found by their UNIQUE values. */
+  joined: number;
+  /** Numbers that moved: [17, 21]. */
+  renumbered: [number | bigint, number | bigint][];
+}
+
+/** What was not merged by itself. Of a column base, ours and theirs are its values; else they are whole rows. */
+export interface Conflict {
+  kind: "column" | "delete" | "constraint" | "foreign key" | "number" | "schema" | "virtual" | "rows";
+  table: string;
+  key: Value[] | null;
+  column: string | null;
+  base: Value | { [column: string]: Value };
+  ours: Value | { [column: string]: Value };
+  theirs: Value | { [column: string]: Value };
+  /** The side that stays. */
+  taken: "ours" | "theirs" | "both" | "none";
+  note: string | null;
+}
+
+export interface Merged {
+  tables: MergedTable[];
+  conflicts: Conflict[];
+  notes: string[];
+}
+
+/** What a merge must be told first; nothing was done. Each question names its two answers. */
+export class QuestionError extends SyncError {
+  readonly questions: string[];
+}
+
+/**
+ * Merges theirs into ours, two descendants of base, paths of files that nobody prepared, by the program sqlite-counter; with
+ * copies or unrelated base is null.
+ */
+export function merge(base: string | null, ours: string, theirs: string, options?: MergeOptions): Promise<Merged>;
+
 export interface SyncOptions {
   /** Takes only rows of a scope; what this file has counted is given whole. */
   scope?: Scope;

@@ -1,6 +1,7 @@
 // index.mjs - the same for import.
 export {
   default,
+  QuestionError,
   SyncError,
   addToken,
   adopt,
@@ -11,6 +12,7 @@ export {
   load,
   makeFolder,
   mark,
+  merge,
   plan,
   removeToken,
   replicateAll,

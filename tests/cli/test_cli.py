@@ -38,9 +38,9 @@ def test_the_version_is_that_of_the_library_and_of_sqlite():
 
 @pytest.mark.parametrize("words, sentence", [
     ([], "a command is missing: see sqlite-counter --help"),
-    (["merge", "a.db"], "there is no command 'merge': see sqlite-counter --help"),
+    (["blend", "a.db"], "there is no command 'blend': see sqlite-counter --help"),
     (["--sideways"], "there is no command '--sideways': see sqlite-counter --help"),
-    (["help", "merge"], "there is no command 'merge': see sqlite-counter --help"),
+    (["help", "blend"], "there is no command 'blend': see sqlite-counter --help"),
     (["sync", "a.db"], "sync takes [OPTION...] FILE OTHER, not 1 argument: see sqlite-counter sync --help"),
     (["sync", "a", "b", "c"], "sync takes [OPTION...] FILE OTHER, not 3 arguments: see sqlite-counter sync --help"),
     (["status"], "status takes FILE [DIRECTORY], not 0 arguments: see sqlite-counter status --help"),
@@ -449,5 +449,7 @@ def test_the_page_of_the_manual_names_every_command_and_kind():
     text = PAGE.read_text()
     for command in COMMANDS:
         assert re.search(rf"^\.It Cm {command} ", text, re.M)
+    for option in re.findall(r"--([a-z-]+)", "".join(ok(command, "--help") for command in ("plan", "adopt", "merge"))):
+        assert re.search(rf"Fl -{option}\b", text), option
     for kind in "id", "name", "fingerprint", "refuses", "table", "counter", "tracked", "waits", "conflicts":
         assert re.search(rf"^\.It Cm {kind} ", text, re.M)

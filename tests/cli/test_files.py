@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from program import COMMANDS, ON_ONE_FILE, PRODUCTS, PROGRAM, VIEWS, connect, digest, fails, make, ok, rows, run, table
+from program import OF_COUNTERS, ON_ONE_FILE, PRODUCTS, PROGRAM, VIEWS, connect, digest, fails, make, ok, rows, run, table
 
 
 @pytest.mark.parametrize("name", ["file:b.db", "file:b.db?mode=memory", ":memory:", "file::memory:", "file:b.db?immutable=1"])
@@ -36,7 +36,7 @@ def words_for(command, path):
             "opening": ["opening", path, "products", "same"]}.get(command, [command, path])
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", OF_COUNTERS)
 def test_a_file_that_is_missing_or_not_a_database_is_told_and_none_is_created(place, command):
     before = sorted(path.name for path in place.iterdir())
     fails(": there is no such file", *words_for(command, ""))
@@ -81,7 +81,7 @@ def test_a_file_is_not_merged_with_itself_whatever_its_name(place):
         fails(re.escape(f"a.db and {other} are the same file"), "sync", "a.db", other)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", OF_COUNTERS)
 def test_a_file_of_a_newer_format_is_refused_and_not_changed(place, command):
     make("n.db", VIEWS, PRODUCTS)
     sqlite3.connect("n.db", isolation_level=None).execute("UPDATE counter_replica SET format = 1099")

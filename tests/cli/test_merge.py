@@ -181,6 +181,27 @@ def test_a_generated_column_may_be_called_rowid():
     assert rows("SELECT k, v, rowid FROM t") == [("a", 1, 1), ("bc", 2, 2)]
 
 
+def test_a_table_with_one_row_has_that_row_in_all_files():
+    files("CREATE TABLE settings(a, b); INSERT INTO settings VALUES (1, 2)", "UPDATE settings SET a = 10", "UPDATE settings SET b = 20")
+    merge()
+    assert rows("SELECT * FROM settings") == [(10, 20)]
+
+
+def test_the_row_of_a_table_with_one_row_may_be_in_conflict():
+    files("CREATE TABLE total(n); INSERT INTO total VALUES (1)", "UPDATE total SET n = 10", "UPDATE total SET n = 20")
+    status, out, error = run("merge", "base.db", "ours.db", "theirs.db")
+    assert (status, out, error) == (1, "total: 1 conflict\nconflict  total n: base 1, ours 10, theirs 20: took ours\n1 number of total.n was changed on both sides: --add total.n adds them up\n", "")
+    merge("--add", "total.n")
+    assert rows("SELECT n FROM total") == [(29,)]
+
+
+def test_a_row_without_a_key_that_both_changed_is_noted():
+    files("CREATE TABLE log(x, y); INSERT INTO log VALUES (1, 1), (2, 2)", "UPDATE log SET y = 10 WHERE x = 1", "UPDATE log SET y = 20 WHERE x = 1")
+    notes = [line["note"] for line in merge() if "note" in line]
+    assert "1 row of log, which has no key, went on both sides, and others came: one that was changed on both sides is two rows now" in notes
+    assert sorted(rows("SELECT y FROM log")) == [(2,), (10,), (20,)]
+
+
 # ---- numbers ----
 
 def test_a_new_row_whose_number_is_taken_moves_and_references_follow():

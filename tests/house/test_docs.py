@@ -90,7 +90,7 @@ def packages(tmp_path_factory):
 
 
 def furnish(folder, packages):
-    """The folder has what the pages name: build/counter, examples/, python3, the packages."""
+    """The folder has what the pages name: build/counter, examples/, python3, the program as it is installed, the packages."""
     for name in "build", "examples", "include", "sql":
         (folder / name).symlink_to(ROOT / name)
     (folder / "counter.so").symlink_to(f"{EXTENSION}.so")
@@ -100,6 +100,7 @@ def furnish(folder, packages):
     (folder / ".bin").mkdir()
     for name in "python", "python3":
         (folder / ".bin" / name).symlink_to("/usr/bin/python3")
+    (folder / ".bin" / "sqlite-counter").symlink_to(ROOT / "build" / "sqlite-counter")
     (folder / "node_modules").mkdir()
     for module in NODE_MODULES.glob("*"):
         (folder / "node_modules" / module.name).symlink_to(module)

@@ -151,8 +151,8 @@ def test_require_and_import_give_the_same(project):
         import counter from "sqlite-counter";
         const required = createRequire(import.meta.url)("sqlite-counter");
         console.log(counter === required, required.load === imported.load, Object.keys(required).join(), required.getLoadablePath());"""
-    names = ("SyncError,addToken,adopt,apply,changes,getLoadablePath,handler,load,makeFolder,mark,plan,removeToken,replicateAll,"
-             "syncFolder,syncHttp,tokens")
+    names = ("QuestionError,SyncError,addToken,adopt,apply,changes,getLoadablePath,handler,load,makeFolder,mark,merge,plan,removeToken,"
+             "replicateAll,syncFolder,syncHttp,tokens")
     assert node(project, program) == f"true true {names} {library}\n"
 
 
@@ -210,6 +210,9 @@ def test_the_types_are_right(project, file, imports):
         const http: { gave: number; took: number; skipped: number } = await counter.syncHttp(db, "https://x/sync", "token");
         const serve: (request: { url: string; headers: {} }, response: { headersSent: boolean; writeHead(status: number): void; end(text: string): void }) => unknown =
             counter.handler("path", { maxBody: 1, prefix: "/sync" });
+        const merged: counter.Merged = await counter.merge(null, "ours.db", "theirs.db", { add: ["a.b"], theirsWins: ["a"], copies: true });
+        const taken: "ours" | "theirs" | "both" | "none" = merged.conflicts[0].taken;
+        const questions: string[] = new counter.QuestionError().questions;
         const token: string = await counter.addToken(db, "device");
         await counter.removeToken(db, "device", { to: "other" });
         const ids: string[] = (await counter.tokens(db))[0].ids;

@@ -268,3 +268,53 @@ def test_a_machine_that_was_set_back_and_counts_learns_it_from_its_own_directory
     for db in a, b:
         db.execute(CALLS[0]).fetchall()
     assert content(a) == content(b) and content(b)["x"] >= 151
+
+
+MERGING = """CREATE TABLE t(id INTEGER PRIMARY KEY AUTOINCREMENT, v TEXT UNIQUE, n INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE part(id INTEGER PRIMARY KEY AUTOINCREMENT, t INTEGER REFERENCES t(id));
+CREATE TABLE audit(what, v, merging);
+CREATE TRIGGER i AFTER INSERT ON t BEGIN INSERT INTO audit VALUES ('insert', NEW.v, counter_merging()); END;
+CREATE TRIGGER u BEFORE UPDATE ON t BEGIN INSERT INTO audit VALUES ('update', NEW.v, counter_merging()); END;
+CREATE TRIGGER d AFTER DELETE ON t BEGIN INSERT INTO audit VALUES ('delete', OLD.v, counter_merging()); END;
+CREATE TRIGGER p AFTER INSERT ON part BEGIN INSERT INTO audit VALUES ('part', NEW.t > 0, counter_merging()); END"""
+
+
+def by_lines(a, b):
+    lines = "\n".join(line for line, in b.execute("SELECT line FROM counter_lines(0)"))
+    a.execute("SELECT counter_take(?)", (lines,)).fetchall()
+
+
+def by_rows(a, b):
+    for row in b.execute("SELECT table_name, key, change, seq, source FROM counter_changes(0)").fetchall():
+        a.execute("INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES (?, ?, ?, ?, ?)", row)
+    a.execute("SELECT counter_seen(counter_id(), 0, 0)").fetchall()
+
+
+def by_directory(a, b):
+    b.execute(CALLS[2]).fetchall()
+    a.execute(CALLS[1]).fetchall()
+
+
+@pytest.mark.parametrize("merge", [by_lines, by_rows, by_directory])
+def test_a_trigger_knows_that_a_merge_writes_however_the_changes_come(place, merge):
+    a = give_right(connect("a.db"))
+    a.executescript(MERGING)
+    a.execute("SELECT counter_replicate('t', 'n', 'keys=spread'), counter_replicate('part', 'keys=spread')").fetchall()
+    a.execute("INSERT INTO t(v, n) VALUES ('tea', 1), ('jam', 2)")
+    a.execute("VACUUM INTO 'b.db'")
+    b = give_right(connect("b.db"))
+    b.execute("UPDATE t SET n = n + 5 WHERE v = 'tea'")
+    b.execute("DELETE FROM t WHERE v = 'jam'")
+    b.execute("INSERT INTO t(v) VALUES ('jam')")  # which one that is deleted last keeps out at first
+    b.execute("INSERT INTO part(t) SELECT id FROM t WHERE v = 'jam'")
+    for db in a, b:
+        db.execute("INSERT INTO t(id, v) VALUES (?, ?)", (2**45, "met" if db is a else "first"))
+    a.execute("DELETE FROM audit")
+    merge(a, b)
+    merge(a, b)
+    assert set(a.execute("SELECT * FROM audit")) == {("insert", "jam", 1), ("delete", "jam", 1), ("update", "tea", 1), ("part", 1, 1)}
+    b.execute("DELETE FROM audit")
+    merge(b, a)
+    assert {row for row in b.execute("SELECT * FROM audit") if row[1] != "jam"} == {("update", "met", 1), ("insert", "first", 1)}
+    b.execute("UPDATE t SET n = n + 1 WHERE v = 'tea'")
+    assert b.execute("SELECT * FROM audit ORDER BY rowid DESC LIMIT 1").fetchall() == [("update", "tea", 0)]

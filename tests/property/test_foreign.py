@@ -10,6 +10,7 @@ show, and, besides, deleted rows that a row which it shows refers to.
 """
 
 import random
+import re
 import sqlite3
 import time
 
@@ -102,6 +103,7 @@ class File:
             self.db.execute("BEGIN")
             for i, statement in enumerate(script):
                 shown = self.shown()
+                self.added = int((re.findall(r"coalesce\(n, 0\) \+ (\d+)", statement[0]) or [0])[0])
                 self.db.execute(statement[0])
                 self.take_all(shown, self.shown(), (step, i), statement[1])
             self.db.execute("COMMIT")
@@ -147,6 +149,9 @@ class File:
                 self.gone.append((table.name, key))
             return
         revived = was is not None and not row.is_live()
+        # A write to a row that differs shows what was merged, too.
+        differs = was is not None and table.counts and row.is_live() and (was["n"] or 0) != row.value()
+        counted = self.added * (was["n"] != now["n"]) if differs else (now.get("n") or 0) - ((was or {}).get("n") or 0)
         if not row.is_live():
             row.life, row.columns, row.counter = row.life + 1, {}, {}
         if revived and table.counts and was["n"] is not None:
@@ -155,7 +160,7 @@ class File:
             if was is None or revived or was[name] != now[name]:
                 row.columns[name] = (step, now[name])
         if table.counts:
-            row.counter[step, self.path] = (now["n"] or 0) - (was["n"] or 0) if was else given
+            row.counter[step, self.path] = counted if was else given
 
     def join(self, other):
         for table, theirs in other.items():

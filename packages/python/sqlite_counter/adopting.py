@@ -1,17 +1,11 @@
 """adopting.py - the tables of an existing application, all at once: what it takes, and doing it."""
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import subprocess
-import sys
-import sysconfig
 from typing import Any, Iterable, List, NamedTuple, Optional
 
-from .database import SyncError, ask, told
+from .database import ask, told
+from .program import run_program
 
-NAME = "sqlite-counter"
 PLAN = "SELECT table_name, kind, column_name, finding, remedy FROM counter_plan"
 
 
@@ -49,20 +43,5 @@ def adopt(path: str, counters: Iterable[str] = (), leave: Iterable[str] = (), dr
     """Replicates all tables of a file, all or nothing, as the command `sqlite-counter adopt`: it writes AUTOINCREMENT and keys into
     declarations where they are needed. With dry_run it takes all of it back."""
     words = [*(f"--counter={counter}" for counter in counters), *(f"--leave={table}" for table in leave)]
-    done = subprocess.run([program_path(), "adopt", "--json", *words, *(["--dry-run"] if dry_run else []), "--", os.fspath(path)],
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", check=False)
-    if done.returncode != 0:
-        raise SyncError(done.stderr.strip().replace(f"{NAME}: ", "", 1) or f"{NAME} ended with the status {done.returncode}")
-    return [Adopted(**json.loads(line)) for line in done.stdout.splitlines()]
-
-
-def program_path() -> str:
-    """The program that pip has put beside Python, or the first in PATH."""
-    for folder in (sysconfig.get_path("scripts"), os.path.dirname(sys.executable)):
-        path = os.path.join(folder, NAME)
-        if os.access(path, os.X_OK):
-            return path
-    found = shutil.which(NAME)
-    if not found:
-        raise SyncError(f"the program {NAME} is neither beside Python nor in PATH: install the wheel of this platform, or run it elsewhere")
-    return found
+    words += ["--dry-run"] if dry_run else []
+    return [Adopted(**line) for line in run_program("adopt", words, [path])]
