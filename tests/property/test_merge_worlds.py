@@ -150,6 +150,9 @@ class Result:
     def check_keyless(self, t):
         has = collections.Counter(tuple((c, dict(row)[c]) for c in self.expected.columns_of(t)) for row in self.state.keyless.get(t.name, collections.Counter()).elements())
         should = self.expected.keyless[t.name]
+        states = self.expected.base, self.expected.ours, self.expected.theirs
+        if any(sum(state.keyless.get(t.name, {}).values()) == 1 for state in states):
+            return  # one row may be that of a table that always has one
         if any(c not in self.expected.theirs.names and c in self.expected.base.names for c in self.expected.columns_of(t)):
             return
         assert has == should, ("rows without a key", t.name, "missing", should - has, "too many", has - should)
