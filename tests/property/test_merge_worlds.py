@@ -124,10 +124,10 @@ class Result:
 
     def check_clean(self, listed):
         expected, names = self.expected, {c: n for c, n in self.expected.names.items()}
-        columns = {(t, uid, column) for kind, t, uid, column, _ in listed if kind == "column"}
+        columns = {(t, uid, column) for kind, t, uid, column, _ in listed if kind == "column" and uid}
         wanted = {(t, uid, names[c]) for t, uid, c in expected.columns}
-        deleted = {(t, uid) for kind, t, uid, _, _ in listed if kind == "delete"}
-        foreign = {(t, uid) for kind, t, uid, _, _ in listed if kind == "foreign key"}
+        deleted = {(t, uid) for kind, t, uid, _, _ in listed if kind == "delete" and uid}
+        foreign = {(t, uid) for kind, t, uid, _, _ in listed if kind == "foreign key" and uid}
         assert not [one for one in listed if one[0] == "constraint"], ("listed, and no constraint stands in its way", listed, self.conflicts)
         made_tables = self.made.tables
         schema = {(t, column) for kind, t, _, column, _ in listed if kind == "schema" and any(t == one.name for one in made_tables)}
