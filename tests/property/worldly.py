@@ -173,15 +173,17 @@ class Merge:
                     for own, other in mine.items():
                         if (t.name, own) in self.joined:
                             continue
-                        values = [(self.unique_value(c, other), self.unique_value(c, row)) for c in unique]
+                        values = [(self.unique_value(c, other, own), self.unique_value(c, row, uid)) for c in unique]
                         if all(a == b and a[1] is not None for a, b in values):
                             self.joined.add((t.name, own))
                             if own != uid:
                                 return t, own, uid
         return None
 
-    def unique_value(self, c, row):
+    def unique_value(self, c, row, own=None):
         value = row.get(c, (type(c.default).__name__, c.default))
+        if value == own:
+            return "itself", True
         return value if c.to else folded(value[1], c.declared)
 
     # ---- names ----
