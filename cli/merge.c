@@ -127,14 +127,9 @@ static void read_options(merge *m)
     const char *folder = slash ? merge_text(m, "%.*s", (int)(slash - ours), ours) : ".";
     if (slash == ours) folder = "/.";
     if (read_option_file(m, merge_text(m, "%s/.sqlite-merge", folder))) return;
-    for (int up = 0; up < 64 && !m->c->failed; up++) {
-        bool is_top = access(merge_text(m, "%s/.git", folder), F_OK) == 0;
-        if (is_top) {
-            read_option_file(m, merge_text(m, "%s/.sqlite-merge", folder));
-            return;
-        }
-        folder = merge_text(m, "%s/..", folder);
-    }
+    char *top = merge_top_folder(folder);
+    if (top) read_option_file(m, merge_text(m, "%s/.sqlite-merge", top));
+    sqlite3_free(top);
 }
 
 /* BASE OURS THEIRS, or OURS THEIRS with --copies or --unrelated; git adds what it calls OURS. */

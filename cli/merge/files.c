@@ -95,7 +95,8 @@ static bool is_same(const merge_seen *a, const merge_seen *b)
            memcmp(a->header + COUNTER_AT, b->header + COUNTER_AT, 4) == 0;
 }
 
-/* A log, or the journal of a transaction that did not end. */
+/* Whether what stands beside a file is to be read, too: a log, or the journal of a transaction that
+ * did not end. */
 static bool needs_beside(merge *m, const char *path, const merge_seen *of)
 {
     unsigned char magic[8];
@@ -158,7 +159,7 @@ static void make_folder(merge *m)
     }
 }
 
-/* With all that SQLite may have left beside it. */
+/* Removes a database with all that SQLite may have left beside it. */
 static void remove_database(const char *path)
 {
     static const char *const ENDS[] = {"", "-wal", "-shm", "-journal"};
@@ -266,7 +267,7 @@ static void refuse_counters(merge *m)
 /* Conflicts of BASE were resolved where OURS and THEIRS have none; BASE cannot be changed. */
 static void refuse_conflicts(merge *m, const char *schema, const char *path)
 {
-    if (merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_HAS_CONFLICTS, schema)) &&
+    if (merge_has_table(m, schema, "_merge_conflicts") &&
         merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_COUNT_CONFLICTS, schema)))
         cli_fail(m->c,
                  "merge: %s has conflicts of a merge before: look at its table _merge_conflicts, "
@@ -351,7 +352,7 @@ void merge_open_text(merge *m)
     attach(m, m->theirs_path, "theirs");
 }
 
-/* One that is opened as immutable, or was copied, is not locked. */
+/* Nothing has locked a file that was opened as immutable, or copied. */
 static void check_unchanged(merge *m, const char *path, const merge_seen *before)
 {
     if (m->c->failed || !path) return;

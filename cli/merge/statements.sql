@@ -46,8 +46,8 @@ UPDATE temp._merge_object SET is_shadow = 1
 SELECT EXISTS (SELECT 1 FROM %s.sqlite_master WHERE name IN ('counter_replica', 'counter_tables', 'counter_state'))
     OR EXISTS (SELECT 1 FROM %s.sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%%USING counter%%');
 
--- name: MERGE_HAS_CONFLICTS
-SELECT EXISTS (SELECT 1 FROM %s.sqlite_master WHERE type = 'table' AND name = '_merge_conflicts');
+-- name: MERGE_HAS_TABLE
+SELECT EXISTS (SELECT 1 FROM %s.sqlite_master WHERE type = 'table' AND name = %Q);
 
 -- name: MERGE_COUNT_CONFLICTS
 SELECT count(*) FROM %s._merge_conflicts;
@@ -240,9 +240,6 @@ SELECT min(d.t%d) FROM temp._merge_d%d AS d WHERE d.op = 'I' AND d.how = 'new' A
 -- name: MERGE_GREATEST
 SELECT max(coalesce((SELECT max({key}) FROM {T}), 0), coalesce((SELECT max({base_key}) FROM {B} AS b), 0), coalesce((SELECT max({theirs_key}) FROM {H} AS t), 0),
  coalesce((SELECT max(ours) FROM temp._merge_moves WHERE tab = {n}), 0));
-
--- name: MERGE_HAS_SEQUENCE
-SELECT count(*) FROM %s.sqlite_master WHERE name = 'sqlite_sequence';
 
 -- name: MERGE_SEQUENCE
 SELECT coalesce(max(seq), 0) FROM %s.sqlite_sequence WHERE name = ?1 COLLATE NOCASE;
