@@ -227,6 +227,13 @@ static void fail_both(merge *m, const object *o)
         o->name);
 }
 
+/* The name that a step gives to a column, or NULL. */
+static const char *name_made(const merge_step *step)
+{
+    if (step->what == STEP_RENAME) return step->to;
+    return step->what == STEP_ADD ? step->name : NULL;
+}
+
 /* Whether two sides have added columns of one name with other words, or changed the same column. */
 static bool collide(const merge_steps *a, const merge_steps *b)
 {
@@ -234,6 +241,8 @@ static bool collide(const merge_steps *a, const merge_steps *b)
         for (int k = 0; k < b->n; k++) {
             bool is_same = is_equal(a->step[i].sql, b->step[k].sql);
             if (!is_same && sqlite3_stricmp(a->step[i].name, b->step[k].name) == 0) return true;
+            const char *made = name_made(&a->step[i]), *other = name_made(&b->step[k]);
+            if (!is_same && made && other && sqlite3_stricmp(made, other) == 0) return true;
         }
     return false;
 }

@@ -538,6 +538,11 @@ def test_a_table_made_anew_takes_the_rows_of_ours():
 def test_declarations_that_do_not_go_together_are_refused():
     files(SONGS, "ALTER TABLE song ADD COLUMN year INT", "ALTER TABLE song ADD COLUMN year TEXT")
     refused("merge: song: its declaration was changed in both files .*")
+    os.remove("ours.db")
+    os.remove("theirs.db")
+    make("ours.db", SONGS, "ALTER TABLE song RENAME COLUMN plays TO n")
+    make("theirs.db", SONGS, "ALTER TABLE song RENAME COLUMN rating TO n")
+    refused("merge: song: its declaration was changed in both files .*")
 
 
 def test_new_tables_indexes_views_and_triggers_come():
