@@ -127,14 +127,9 @@ static void read_options(merge *m)
     const char *folder = slash ? merge_text(m, "%.*s", (int)(slash - ours), ours) : ".";
     if (slash == ours) folder = "/.";
     if (read_option_file(m, merge_text(m, "%s/.sqlite-merge", folder))) return;
-    for (int up = 0; up < 64 && !m->c->failed; up++) {
-        bool is_top = access(merge_text(m, "%s/.git", folder), F_OK) == 0;
-        if (is_top) {
-            read_option_file(m, merge_text(m, "%s/.sqlite-merge", folder));
-            return;
-        }
-        folder = merge_text(m, "%s/..", folder);
-    }
+    char *top = merge_top_folder(folder);
+    if (top) read_option_file(m, merge_text(m, "%s/.sqlite-merge", top));
+    sqlite3_free(top);
 }
 
 /* BASE OURS THEIRS, or OURS THEIRS with --copies or --unrelated; git adds what it calls OURS. */
@@ -204,7 +199,8 @@ static void check_base(merge *m)
             m->c,
             "merge: %lld of %lld changes of %s are in %s, too: BASE is older than the fork, and "
             "what adds up would count twice: give a newer BASE, or --base-is-fork if it is chance",
-            (long long)alike, (long long)all, m->theirs_path, m->ours_path);
+            (long long)alike, (long long)all, merge_name_of(m, m->theirs_path),
+            merge_name_of(m, m->ours_path));
     merge_note(m,
                "%lld of %lld changes were made on both sides alike: if BASE is older than the "
                "fork, numbers were added up twice",

@@ -151,7 +151,7 @@ static void add_columns(merge *m, merge_steps *steps, const char *words, const n
         const char *end = end_of_column(s);
         while (s < end && isspace((unsigned char)*s)) s++;
         while (k < to->n && has_name(from, to->name[k])) k++;
-        for (int i = 0; i < steps->n; i++) /* a new name is none of a new column */
+        for (int i = 0; i < steps->n; i++) /* a column that was renamed is not new */
             if (steps->step[i].what == STEP_RENAME && k < to->n &&
                 strcmp(steps->step[i].to, to->name[k]) == 0)
                 k++, i = -1;
@@ -166,20 +166,26 @@ static void add_columns(merge *m, merge_steps *steps, const char *words, const n
 
 /* ---- both together --------------------------------------------------------------------------------- */
 
-/* One way it may have been; is_known if it leads there. */
-static merge_steps attempt(merge *m, const char *table, const char *from, const char *to,
-                           const names *old, const names *new, bool renames, bool quotes)
+/* What is to be explained. */
+typedef struct change {
+    const char *table, *from, *to;
+    names old, new; /* columns of both */
+} change;
+
+/* One way in which it may have come about; is_known if it leads there. */
+static merge_steps attempt(merge *m, const change *of, bool renames, bool quotes)
 {
     merge_steps steps = {0};
-    rename_and_drop(m, &steps, old, new, renames, quotes);
-    sqlite3 *db = open_with(from);
+    rename_and_drop(m, &steps, &of->old, &of->new, renames, quotes);
+    sqlite3 *db = open_with(of->from);
     bool is_played = db != NULL;
-    for (int i = 0; is_played && i < steps.n; i++) is_played = play(db, table, &steps.step[i]);
+    for (int i = 0; is_played && i < steps.n; i++) is_played = play(db, of->table, &steps.step[i]);
     int played = steps.n;
-    const char *words = is_played ? put_in(m, text_of(m, db, table), to) : NULL;
-    if (words) add_columns(m, &steps, words, old, new);
-    for (int i = played; is_played && i < steps.n; i++) is_played = play(db, table, &steps.step[i]);
-    steps.is_known = is_played && strcmp(text_of(m, db, table), to) == 0;
+    const char *words = is_played ? put_in(m, text_of(m, db, of->table), of->to) : NULL;
+    if (words) add_columns(m, &steps, words, &of->old, &of->new);
+    for (int i = played; is_played && i < steps.n; i++)
+        is_played = play(db, of->table, &steps.step[i]);
+    steps.is_known = is_played && strcmp(text_of(m, db, of->table), of->to) == 0;
     sqlite3_close(db);
     return steps;
 }
@@ -190,11 +196,11 @@ merge_steps merge_explain(merge *m, const char *table, const char *from, const c
     steps.is_known = strcmp(from, to) == 0;
     if (steps.is_known) return steps;
     sqlite3 *older = open_with(from), *newer = open_with(to);
-    names old = {0}, new = {0};
-    if (older) old = columns_of(m, older, table);
-    if (newer) new = columns_of(m, newer, table);
+    change of = {.table = table, .from = from, .to = to};
+    if (older) of.old = columns_of(m, older, table);
+    if (newer) of.new = columns_of(m, newer, table);
     for (int way = 0; older && newer && way < 3 && !steps.is_known; way++)
-        steps = attempt(m, table, from, to, &old, &new, way < 2, way == 0);
+        steps = attempt(m, &of, way < 2, way == 0);
     sqlite3_close(older);
     sqlite3_close(newer);
     return steps;

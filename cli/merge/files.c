@@ -39,6 +39,15 @@ typedef struct merge_seen {
     unsigned char header[HEADER]; /* zeros if it is empty */
 } merge_seen;
 
+const char *merge_name_of(merge *m, const char *path)
+{
+    if (!m->driven_path) return path;
+    if (path == m->ours_path) return m->driven_path;
+    if (path == m->base_path) return merge_text(m, "%s (base)", m->driven_path);
+    if (path == m->theirs_path) return merge_text(m, "%s (theirs)", m->driven_path);
+    return path;
+}
+
 static bool read_start(const char *path, void *into, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -57,20 +66,21 @@ static merge_seen look(merge *m, const char *path)
 {
     merge_seen found = {0};
     struct stat is;
+    const char *name = merge_name_of(m, path);
     if (m->c->failed) return found;
     if (stat(path, &is) != 0) {
-        cli_fail(m->c, "%s: %s", path, errno == ENOENT ? "there is no such file" : strerror(errno));
+        cli_fail(m->c, "%s: %s", name, errno == ENOENT ? "there is no such file" : strerror(errno));
         return found;
     }
-    if (!S_ISREG(is.st_mode)) cli_fail(m->c, "%s: is not a regular file", path);
+    if (!S_ISREG(is.st_mode)) cli_fail(m->c, "%s: is not a regular file", name);
     found.size = is.st_size;
     found.changed = is.st_mtime;
     if (is.st_size == 0 || m->c->failed) return found;
     bool is_read = read_start(path, found.header, HEADER);
     if (!is_read && is.st_size >= HEADER)
-        cli_fail(m->c, "%s: %s", path, strerror(errno));
+        cli_fail(m->c, "%s: %s", name, strerror(errno));
     else if (!is_read || memcmp(found.header, "SQLite format 3", 16) != 0)
-        cli_fail(m->c, "%s: is not an SQLite database, or it is encrypted", path);
+        cli_fail(m->c, "%s: is not an SQLite database, or it is encrypted", name);
     if (!m->c->failed && stat(beside(m, path, &found), &is) == 0) {
         found.beside = is.st_size;
         found.beside_changed = is.st_mtime;
@@ -85,7 +95,8 @@ static bool is_same(const merge_seen *a, const merge_seen *b)
            memcmp(a->header + COUNTER_AT, b->header + COUNTER_AT, 4) == 0;
 }
 
-/* A log, or the journal of a transaction that did not end. */
+/* Whether what stands beside a file is to be read, too: a log, or the journal of a transaction that
+ * did not end. */
 static bool needs_beside(merge *m, const char *path, const merge_seen *of)
 {
     unsigned char magic[8];
@@ -148,7 +159,7 @@ static void make_folder(merge *m)
     }
 }
 
-/* With all that SQLite may have left beside it. */
+/* Removes a database with all that SQLite may have left beside it. */
 static void remove_database(const char *path)
 {
     static const char *const ENDS[] = {"", "-wal", "-shm", "-journal"};
@@ -167,8 +178,10 @@ static const char *uri_of(merge *m, const char *path, const char *how)
     sqlite3_str *uri = sqlite3_str_new(NULL);
     sqlite3_str_appendf(uri, "file:%s", *path == '/' ? "" : "./");
     for (const char *s = path; *s; s++) {
-        bool is_plain = strchr("?#%", *s) == NULL;
-        sqlite3_str_appendf(uri, is_plain ? "%c" : "%%%02x", *s);
+        if (strchr("?#%", *s))
+            sqlite3_str_appendf(uri, "%%%02x", *s);
+        else
+            sqlite3_str_append(uri, s, 1);
     }
     sqlite3_str_appendf(uri, "?%s", how);
     const char *text = merge_keep(m, sqlite3_str_finish(uri));
@@ -190,7 +203,7 @@ static void attach(merge *m, const char *path, const char *schema)
         how = "mode=rw";
     }
     cli_file named = m->into; /* errors name this file */
-    named.path = path;
+    named.path = merge_name_of(m, path);
     merge_run_texts(m, merge_text(m, "ATTACH ?1 AS %s", schema),
                     &(const char *){uri_of(m, from, how)}, 1);
     cli_integer(&named, merge_text(m, "SELECT count(*) FROM %s.sqlite_master", schema));
@@ -216,7 +229,7 @@ static void refuse_encodings(merge *m, const char *path, merge_seen *ours)
     if (other.size == 0 || encoding == own || m->c->failed) return;
     if (ours->size > 0) {
         cli_fail(m->c, "merge: %s has texts in %s, %s in %s: files of one encoding can be merged",
-                 path, NAMES[encoding], m->ours_path, NAMES[own]);
+                 merge_name_of(m, path), NAMES[encoding], m->into.path, NAMES[own]);
         return;
     }
     cli_run(&m->into, merge_text(m, "PRAGMA encoding = '%s'", NAMES[encoding]));
@@ -242,20 +255,24 @@ static void refuse_counters(merge *m)
 {
     static const char *const SCHEMAS[] = {"main", "base", "theirs"};
     const char *const paths[] = {m->ours_path, m->base_path, m->theirs_path};
-    for (int i = 0; i < 3 && !m->c->failed; i++) {
+    for (int i = 0; i < 3 && !m->c->failed; i++)
         if (merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_HAS_COUNTERS, SCHEMAS[i], SCHEMAS[i])))
             cli_fail(
                 m->c,
                 "merge: %s counts already: files that do need no BASE: sqlite-counter sync %s %s",
-                paths[i], m->ours_path, m->theirs_path);
-        if (merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_HAS_CONFLICTS, SCHEMAS[i])) &&
-            merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_COUNT_CONFLICTS, SCHEMAS[i])))
-            cli_fail(
-                m->c,
-                "merge: %s has conflicts of a merge before: look at its table _merge_conflicts, "
-                "and drop it",
-                paths[i]);
-    }
+                merge_name_of(m, paths[i]), merge_name_of(m, m->ours_path),
+                merge_name_of(m, m->theirs_path));
+}
+
+/* Conflicts of BASE were resolved where OURS and THEIRS have none; BASE cannot be changed. */
+static void refuse_conflicts(merge *m, const char *schema, const char *path)
+{
+    if (merge_has_table(m, schema, "_merge_conflicts") &&
+        merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_COUNT_CONFLICTS, schema)))
+        cli_fail(m->c,
+                 "merge: %s has conflicts of a merge before: look at its table _merge_conflicts, "
+                 "and drop it",
+                 merge_name_of(m, path));
 }
 
 /* ---- open and close -------------------------------------------------------------------------------- */
@@ -319,6 +336,8 @@ void merge_open(merge *m)
     cli_need_write(&m->into);
     cli_run(&m->into, "BEGIN IMMEDIATE");
     refuse_counters(m);
+    refuse_conflicts(m, "main", m->ours_path);
+    refuse_conflicts(m, "theirs", m->theirs_path);
 }
 
 void merge_open_text(merge *m)
@@ -333,13 +352,14 @@ void merge_open_text(merge *m)
     attach(m, m->theirs_path, "theirs");
 }
 
-/* One that is opened as immutable, or was copied, is not locked. */
+/* Nothing has locked a file that was opened as immutable, or copied. */
 static void check_unchanged(merge *m, const char *path, const merge_seen *before)
 {
     if (m->c->failed || !path) return;
     merge_seen now = look(m, path);
     if (!m->c->failed && !is_same(before, &now))
-        cli_fail(m->c, "%s: the file was changed while it was read: try again", path);
+        cli_fail(m->c, "%s: the file was changed while it was read: try again",
+                 merge_name_of(m, path));
 }
 
 void merge_close(merge *m, bool is_done)

@@ -34,10 +34,9 @@ static void set_config(cli *c, const char *name, const char *value)
         cli_fail(c, "merge: git config %s failed: is this folder in a work tree of git?", name);
 }
 
-/* The top folder of the work tree that the current folder is in: has `.git`. The caller frees it. */
-static char *top_folder(cli *c)
+char *merge_top_folder(const char *from)
 {
-    char *at = sqlite3_mprintf(".");
+    char *at = sqlite3_mprintf("%s", from);
     for (int i = 0; at && i < 64; i++) {
         struct stat is, up;
         char *git = sqlite3_mprintf("%s/.git", at), *parent = sqlite3_mprintf("%s/..", at);
@@ -52,7 +51,6 @@ static char *top_folder(cli *c)
         if (is_root) break;
     }
     sqlite3_free(at);
-    cli_fail(c, "merge: --install-git-driver: this folder is in no work tree of git");
     return NULL;
 }
 
@@ -116,7 +114,8 @@ void merge_install_driver(cli *c, const cli_arguments *given)
     static char *const USUAL[] = {"*.db"};
     static const char *const BESIDE[] = {"*-wal", "*-shm", "*-journal"};
     char *const *patterns = given->n > 0 ? given->word : USUAL;
-    char *folder = top_folder(c);
+    char *folder = merge_top_folder(".");
+    if (!folder) cli_fail(c, "merge: --install-git-driver: this folder is in no work tree of git");
     set_config(c, "merge.sqlite-counter.name", "merges SQLite databases row by row");
     set_config(c, "merge.sqlite-counter.driver", "sqlite-counter merge --driver %O %A %B %P");
     set_config(c, "merge.sqlite-counter.recursive", "binary");
@@ -130,8 +129,7 @@ void merge_install_driver(cli *c, const cli_arguments *given)
     for (int i = 0; i < 3; i++) add_line(c, folder, ".gitignore", BESIDE[i]);
     if (!c->failed)
         puts("git merges databases by sqlite-counter here: commit .gitattributes and .gitignore; "
-             "who "
-             "clones runs this once, too");
+             "who clones runs this once, too");
     if (!is_in_path())
         cli_warn(c, "merge: sqlite-counter is in no folder of PATH: git will not find it");
     sqlite3_free(folder);

@@ -5,8 +5,8 @@
  *     main      OURS, or a copy of it; what is written, in one transaction
  *     base      BASE, attached; only read
  *     theirs    THEIRS, attached; only read
- *     temp      the work: d0, d1, ... the rows of each table in which THEIRS differs from BASE,
- *               conflict, note, moves
+ *     temp      the work: _merge_d0, _merge_d1, ... the rows of each table in which THEIRS differs
+ *               from BASE; _merge_object, _merge_names, _merge_moves, _merge_conflict, _merge_note
  *
  * A file is read top to bottom in this order: files.c opens and attaches; schema.c brings the
  * declarations of main up to those of THEIRS, for which alter.c explains how one came from another;
@@ -14,8 +14,8 @@
  * numbers that are free; rows.c joins rows and writes them; virtual.c does what is not a table;
  * report.c prints.
  *
- * The row d<i> of a table has of each column, by its place #: b# what BASE has, t# what THEIRS has,
- * o# what OURS has, r# the result. Errors are sticky: see cli.h.
+ * A row of _merge_d<i> has of each column, by its place #: b# what BASE has, t# what THEIRS has, o#
+ * what OURS has, r# the result. Errors are sticky: see cli.h.
  */
 #ifndef CLI_MERGE_MERGE_H
 #define CLI_MERGE_MERGE_H
@@ -124,18 +124,18 @@ bool merge_asks_for(const merge *m, const char *prefix, const char *value);
 
 /* ---- memory: merge_keep and the like hand over what is freed at the end -------------------------- */
 
-void *merge_keep(merge *m, void *owned);                   /* NULL fails */
+void *merge_keep(merge *m, void *owned);                   /* NULL: out of memory */
 const char *merge_text(merge *m, const char *format, ...); /* "" after an error */
-void *merge_array(merge *m, size_t n, size_t size);        /* zeros */
+void *merge_array(merge *m, size_t n, size_t size);        /* zeros; NULL after an error */
 void merge_free(merge *m);
 
 /* ---- statements -------------------------------------------------------------------------------- */
 
 /* SQL for a table: the template with its names; see table.c. `column`: of which @ and # tell outside
- * lists, or -1. */
+ * lists, or -1. "" after an error. */
 const char *merge_sql(merge *m, merge_table *t, int column, const char *template);
 
-/* Prepares it; NULL after an error. */
+/* Prepares it. The caller finalizes it; NULL after an error. */
 sqlite3_stmt *merge_prepare(merge *m, merge_table *t, int column, const char *template);
 
 /* Runs it to its end. Returns the rows that it changed. */
@@ -144,14 +144,29 @@ int64_t merge_run(merge *m, merge_table *t, int column, const char *template);
 /* The integer of its first row, or 0. */
 int64_t merge_integer(merge *m, merge_table *t, int column, const char *template);
 
+/* The same with an integer for its first parameter. */
+int64_t merge_integer_for(merge *m, merge_table *t, int column, const char *template, int64_t of);
+
 /* Statements without a table; the texts are bound, NULL as NULL. */
 void merge_run_texts(merge *m, const char *sql, const char *const *text, int n);
 sqlite3_stmt *merge_prepare_texts(merge *m, const char *sql, const char *const *text, int n);
 int64_t merge_integer_of(merge *m, const char *sql);
 
+/* Whether a schema has a table, and whether a table of it has a column, also a generated one. */
+bool merge_has_table(merge *m, const char *schema, const char *name);
+bool merge_has_column(merge *m, const char *schema, const char *table, const char *column);
+
+/* The names of a rowid where no column has them. */
+enum { MERGE_ROWID_NAMES = 3 };
+extern const char *const MERGE_ROWID_NAME[MERGE_ROWID_NAMES];
+
 /* ---- files.c ----------------------------------------------------------------------------------- */
 
-/* Opens what is written, and attaches the two others; begins the transaction. */
+/* A path as messages name it: git hands over files of its own, which users do not know. */
+const char *merge_name_of(merge *m, const char *path);
+
+/* Opens what is written, and attaches the two others; begins the transaction. Fails if a file cannot
+ * be read, is in use, counts by itself, or has conflicts of a merge before. */
 void merge_open(merge *m);
 
 /* Opens a file that is only read, as theirs. */
@@ -207,6 +222,7 @@ void merge_rows_join(merge *m);
 
 /* ---- virtual.c --------------------------------------------------------------------------------- */
 
+/* Virtual tables that are not merged row by row: makes indexes anew, or takes over what THEIRS stores. */
 void merge_virtual(merge *m);
 
 /* Whether a virtual table stores something else in a schema than in BASE. */
@@ -226,6 +242,7 @@ bool merge_report(merge *m);
 /* Questions, if there are any. */
 void merge_report_asks(merge *m);
 
+/* A sentence that is printed at the end, once. */
 void merge_note(merge *m, const char *format, ...);
 
 /* What must be said before anything is merged: an option. */
@@ -240,7 +257,11 @@ void merge_report_keep(merge *m);
 
 /* ---- git.c ------------------------------------------------------------------------------------- */
 
+/* Writes the configuration of git for the work tree of the current folder; fails outside of one. */
 void merge_install_driver(cli *c, const cli_arguments *given);
+
+/* The folder at or above `from` that has `.git`; NULL if there is none. The caller frees it. */
+char *merge_top_folder(const char *from);
 
 /* A database as lines of text, for git diff. */
 void merge_print_text(merge *m);

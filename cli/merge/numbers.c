@@ -22,7 +22,7 @@ static void run_number(merge *m, merge_table *t, const char *statement, int64_t 
 /* What AUTOINCREMENT has given out in a file. */
 static int64_t sequence_of(merge *m, const merge_table *t, const char *schema)
 {
-    if (merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_HAS_SEQUENCE, schema)) == 0) return 0;
+    if (!merge_has_table(m, schema, "sqlite_sequence")) return 0;
     sqlite3_stmt *row =
         merge_prepare_texts(m, merge_text(m, CLI_SQL_MERGE_SEQUENCE, schema), &t->name, 1);
     int64_t n = cli_step(&m->into, row) ? sqlite3_column_int64(row, 0) : 0;
@@ -30,7 +30,7 @@ static int64_t sequence_of(merge *m, const merge_table *t, const char *schema)
     return n;
 }
 
-/* Of the three files, and of rows that have moved. */
+/* The greatest number of the three files and of rows that have moved. */
 static int64_t greatest_number(merge *m, merge_table *t)
 {
     static const char *const SCHEMAS[] = {"main", "base", "theirs"};
@@ -44,40 +44,41 @@ static int64_t greatest_number(merge *m, merge_table *t)
 
 /* ---- what was merged before ---------------------------------------------------------------------- */
 
-static bool has_numbers(merge *m, const char *schema)
+/* THEIRS has given numbers to rows that OURS may know by their old ones. */
+static void refuse_moved(merge *m, const char *lacks)
 {
-    char *sql = sqlite3_mprintf(
-        "SELECT 1 FROM %s.sqlite_master WHERE type = 'table' AND name = '_merge_numbers'", schema);
-    bool has = sql && cli_integer(&m->into, sql) == 1;
-    sqlite3_free(sql);
-    return has;
-}
-
-/* Numbers of THEIRS that moved since BASE when OURS was merged with it before. */
-static void read_known(merge *m)
-{
-    bool in_base = has_numbers(m, "base");
-    const char *lacks = in_base ? CLI_SQL_MERGE_BASE_LACKS : "1";
-    if (has_numbers(m, "theirs")) {
-        const char *others = has_numbers(m, "main") ? CLI_SQL_MERGE_OURS_LACKS : "1";
-        sqlite3_stmt *row =
-            cli_prepare(&m->into, merge_text(m, CLI_SQL_MERGE_THEIRS_MOVED, lacks, others));
+    const char *others =
+        merge_has_table(m, "main", "_merge_numbers") ? CLI_SQL_MERGE_OURS_LACKS : "1";
+    const char *moved = merge_text(m, CLI_SQL_MERGE_THEIRS_MOVED, lacks, others);
+    for (int i = 0; i < m->n && !m->c->failed; i++) {
+        sqlite3_stmt *row = merge_prepare(m, &m->table[i], -1, moved);
         if (cli_step(&m->into, row))
             cli_fail(m->c,
                      "merge: %s: %s was renumbered since BASE (row %lld is %lld there now): %s",
-                     m->driven_path ? m->driven_path : m->theirs_path, sqlite3_column_text(row, 0),
-                     sqlite3_column_int64(row, 1), sqlite3_column_int64(row, 2),
+                     m->driven_path ? m->driven_path : m->theirs_path, m->table[i].name,
+                     sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1),
                      m->driven_path
                          ? "merge this branch into the other one first"
                          : merge_text(m, "merge the other way: sqlite-counter merge BASE %s %s",
                                       m->theirs_path, m->ours_path));
         sqlite3_finalize(row);
     }
-    for (int i = 0; i < m->n && has_numbers(m, "main"); i++) {
+}
+
+/* Numbers of THEIRS that moved since BASE when OURS was merged with it before. */
+static void read_known(merge *m)
+{
+    const char *lacks =
+        merge_has_table(m, "base", "_merge_numbers") ? CLI_SQL_MERGE_BASE_LACKS : "1";
+    bool in_main = merge_has_table(m, "main", "_merge_numbers"),
+         in_theirs = merge_has_table(m, "theirs", "_merge_numbers");
+    if (in_theirs) refuse_moved(m, lacks);
+    for (int i = 0; i < m->n && in_main; i++) {
         merge_table *t = &m->table[i];
         if (!t->gives_numbers) continue;
         merge_run(m, t, -1, merge_text(m, CLI_SQL_MERGE_KNOWN_IN_BASE, lacks));
         merge_run(m, t, -1, merge_text(m, CLI_SQL_MERGE_KNOWN_IN_THEIRS, lacks));
+        if (in_theirs) merge_run(m, t, -1, merge_text(m, CLI_SQL_MERGE_KNOWN_IN_BOTH, lacks));
         run_number(m, t, CLI_SQL_MERGE_KNOWN_LEFT_OUT, greatest_number(m, t));
     }
 }
@@ -100,21 +101,12 @@ static bool refers(merge *m, const merge_table *to, const char *question, int64_
     return does;
 }
 
-static bool is_so(merge *m, merge_table *t, const char *question, int64_t number)
-{
-    sqlite3_stmt *row = merge_prepare(m, t, -1, question);
-    sqlite3_bind_int64(row, 1, number);
-    bool is = cli_step(&m->into, row) && sqlite3_column_int(row, 0);
-    sqlite3_finalize(row);
-    return is;
-}
-
 /* One row under a number that was used again becomes two. */
 static void split_row(merge *m, merge_table *t, int64_t number, bool by_theirs)
 {
-    bool matters = by_theirs ? is_so(m, t, CLI_SQL_MERGE_OURS_CHANGED, number) ||
+    bool matters = by_theirs ? merge_integer_for(m, t, -1, CLI_SQL_MERGE_OURS_CHANGED, number) ||
                                    refers(m, t, CLI_SQL_MERGE_OURS_REFERS, number)
-                             : is_so(m, t, CLI_SQL_MERGE_THEIRS_CHANGED, number) ||
+                             : merge_integer_for(m, t, -1, CLI_SQL_MERGE_THEIRS_CHANGED, number) ||
                                    refers(m, t, CLI_SQL_MERGE_THEIRS_REFERS, number);
     if (!matters) return;
     if (by_theirs) run_number(m, t, CLI_SQL_MERGE_AGAIN_GONE, number);
@@ -301,11 +293,9 @@ static bool holds_numbers(merge *m, merge_table *t, int column, merge_table *of)
 static void ask_of_column(merge *m, merge_table *t, int i, merge_table *of)
 {
     const merge_column *column = &t->column[i];
-    sqlite3_stmt *row = merge_prepare(m, t, i, CLI_SQL_MERGE_HOLDS_MOVED);
-    sqlite3_bind_int(row, 1, of->i);
-    bool holds = cli_step(&m->into, row) && sqlite3_column_int(row, 0);
-    sqlite3_finalize(row);
-    if (!holds || !holds_numbers(m, t, i, of)) return;
+    if (!merge_integer_for(m, t, i, CLI_SQL_MERGE_HOLDS_MOVED, of->i) ||
+        !holds_numbers(m, t, i, of))
+        return;
     if (is_like_reference(column->name, of)) {
         m->asks = true;
         merge_question(m, "--ref %s.%s=%s or --no-ref %s.%s", t->name, column->name, of->name,
@@ -313,9 +303,9 @@ static void ask_of_column(merge *m, merge_table *t, int i, merge_table *of)
     } else {
         merge_note(
             m,
-            "%s.%s of new rows holds numbers of %s that have moved: if it refers to it: --ref "
+            "%s.%s of new rows holds numbers of %s that have moved: if it refers to %s: --ref "
             "%s.%s=%s",
-            t->name, column->name, of->name, t->name, column->name, of->name);
+            t->name, column->name, of->name, of->name, t->name, column->name, of->name);
     }
 }
 
@@ -333,7 +323,7 @@ static void ask(merge *m)
                 const merge_column *column = &t->column[k];
                 bool is_own = k == t->number && (t == of || names_table(column->name, of) == 0) &&
                               !t->is_virtual;
-                if (column->of < 0 && !column->is_no_reference && !is_own &&
+                if (column->of < 0 && !column->is_no_reference && !column->adds && !is_own &&
                     !names_another(m, column->name, of))
                     ask_of_column(m, t, k, of);
             }

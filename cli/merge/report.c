@@ -170,6 +170,7 @@ static void fn_merge_digest(sqlite3_context *ctx, int argc, sqlite3_value **argv
     sqlite3_result_int64(ctx, (int64_t)digest);
 }
 
+/* merge_has_rows(name, declaration): whether a virtual table is merged row by row. */
 static void fn_merge_has_rows(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     (void)argc;
@@ -402,7 +403,7 @@ static void tell_of_rows(merge *m)
     }
 }
 
-/* What would have made it unnecessary. */
+/* Files with counters would have needed no new numbers. */
 static void tell_of_counters(merge *m)
 {
     for (int i = 0; i < m->n; i++) {
@@ -414,7 +415,7 @@ static void tell_of_counters(merge *m)
         merge_note(m,
                    "files that count by themselves need no BASE and no new numbers: sqlite-counter "
                    "adopt %s",
-                   m->driven_path ? m->driven_path : m->ours_path);
+                   merge_name_of(m, m->ours_path));
         return;
     }
 }

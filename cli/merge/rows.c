@@ -115,22 +115,12 @@ static void write_rows(merge *m, merge_table *t)
 
 /* ---- foreign keys -------------------------------------------------------------------------------- */
 
-/* The n of the first row, or 0. */
-static int64_t row_of(merge *m, merge_table *t, const char *question, int64_t row)
-{
-    sqlite3_stmt *statement = merge_prepare(m, t, -1, question);
-    sqlite3_bind_int64(statement, 1, row);
-    int64_t n = cli_step(&m->into, statement) ? sqlite3_column_int64(statement, 0) : 0;
-    sqlite3_finalize(statement);
-    return n;
-}
-
 /* A row that was written lacks its parent: the parent comes back, or the row goes. */
 static void find_parent(merge *m, merge_table *t, int foreign, int64_t row)
 {
     const merge_table *parent = &m->table[t->foreign[foreign].parent];
-    bool is_mixed = row_of(m, t, CLI_SQL_MERGE_ORPHAN_OF_BOTH, row) > 0;
-    int64_t gone = is_mixed ? 0 : row_of(m, t, CLI_SQL_MERGE_ORPHAN_OF_GONE, row);
+    bool is_mixed = merge_integer_for(m, t, -1, CLI_SQL_MERGE_ORPHAN_OF_BOTH, row) > 0;
+    int64_t gone = is_mixed ? 0 : merge_integer_for(m, t, -1, CLI_SQL_MERGE_ORPHAN_OF_GONE, row);
     if (is_mixed)
         refuse(m, t, row,
                merge_text(m, "parent: no row of %s has the values of both sides", parent->name));
@@ -139,7 +129,7 @@ static void find_parent(merge *m, merge_table *t, int foreign, int64_t row)
                     &(merge_finding){
                         FINDING_STAYS, parent->i, -1, gone, 0,
                         merge_text(m, "deleted in theirs, but a row of %s refers to it", t->name)});
-    else if (row_of(m, t, CLI_SQL_MERGE_ORPHAN_OF_REFUSED, row) > 0)
+    else if (merge_integer_for(m, t, -1, CLI_SQL_MERGE_ORPHAN_OF_REFUSED, row) > 0)
         refuse(m, t, row, merge_text(m, "parent: its row of %s was refused", parent->name));
     else
         add_finding(m, &(merge_finding){FINDING_ORPHAN, t->i, foreign, row, 0, NULL});
@@ -179,7 +169,7 @@ static void find_standins(merge *m, size_t n)
         sqlite3_finalize(row);
         for (int k = 0; is_new && k < t->n_unique && standin == 0; k++) {
             t->unique_now = &t->unique[k];
-            standin = row_of(m, t, CLI_SQL_MERGE_STANDIN, of.row);
+            standin = merge_integer_for(m, t, -1, CLI_SQL_MERGE_STANDIN, of.row);
         }
         if (standin != 0)
             add_finding(m, &(merge_finding){FINDING_STANDIN, of.table, -1, number, standin, NULL});
@@ -223,7 +213,7 @@ static void restore_parent(merge *m, const merge_finding *finding)
     cli_step(&m->into, run);
     sqlite3_finalize(run);
     bool is_there = m->c->failed || sqlite3_changes(m->into.db) > 0 ||
-                    row_of(m, t, CLI_SQL_MERGE_RESTORED, finding->row) > 0;
+                    merge_integer_for(m, t, -1, CLI_SQL_MERGE_RESTORED, finding->row) > 0;
     if (!is_there)
         note_row(m, t, CLI_SQL_MERGE_REFUSE, finding->row,
                  merge_text(m, "parent: its row of %s is gone", parent->name));
@@ -270,6 +260,7 @@ static void list_rows(merge *m)
     for (int i = 0; i < m->n && !m->c->failed; i++) {
         merge_table *t = &m->table[i];
         if (!merge_integer(m, t, -1, CLI_SQL_MERGE_HAS_CHANGES)) continue;
+        if (t->key == KEY_NONE) merge_run(m, t, -1, CLI_SQL_MERGE_JOIN_REFUSED);
         for (int k = 0; k < t->n; k++) merge_run(m, t, k, CLI_SQL_MERGE_LIST_COLUMN);
         merge_run(m, t, -1, CLI_SQL_MERGE_LIST_ROWS);
     }

@@ -108,14 +108,10 @@ static void note_name(merge *m, const char *table, const char *column, const cha
     merge_run_texts(m, CLI_SQL_MERGE_ADD_NAME, texts, 5);
 }
 
-/* A column that has a file, or NULL. */
+/* The column, or NULL if a file lacks it. */
 static const char *if_there(merge *m, const char *schema, const char *table, const char *column)
 {
-    sqlite3_stmt *row = merge_prepare_texts(m, CLI_SQL_MERGE_HAS_COLUMN,
-                                            (const char *const[]){table, schema, column}, 3);
-    bool is_there = cli_step(&m->into, row);
-    sqlite3_finalize(row);
-    return is_there ? column : NULL;
+    return merge_has_column(m, schema, table, column) ? column : NULL;
 }
 
 /* Whether OURS had a column of the result before THEIRS' steps. */
@@ -132,16 +128,13 @@ static void map_columns(merge *m, const object *o, const merge_steps *ours,
                         const merge_steps *theirs)
 {
     sqlite3_stmt *row = merge_prepare_texts(m, CLI_SQL_MERGE_NAMES_IN_MAIN, &o->name, 1);
-    bool by_name = !ours->is_known || !theirs->is_known;
+    bool by_name = !ours->is_known || !theirs->is_known, is_same = is_equal(o->ours, o->theirs);
     while (cli_step(&m->into, row)) {
         const char *name = text_at(m, row, 0), *before = name, *other = name;
         if (!by_name) {
-            bool is_same = is_equal(o->ours, o->theirs);
-            if (!is_same) other = name_before(ours, name);
-            before = name_before(ours, is_same                     ? name
-                                       : name_before(theirs, name) ? name_before(theirs, name)
-                                                                   : "");
-            if (!is_same && !name_before(theirs, name)) before = NULL, other = name;
+            const char *old = is_same ? name : name_before(theirs, name);
+            before = old ? name_before(ours, old) : NULL;
+            if (!is_same && old) other = name_before(ours, name);
         }
         if (before && o->base) before = if_there(m, "base", o->name, before);
         if (other) other = if_there(m, "theirs", o->name, other);
@@ -186,17 +179,18 @@ static void keep_changed(merge *m, const object *o, merge_steps *theirs)
 /* A name of the rowid of a table as it was and as it is now, with a comma; "" if there is none. */
 static const char *rowid_of_both(merge *m, const char *table)
 {
-    static const char *const NAMES[] = {"rowid", "_rowid_", "oid"};
-    for (int i = 0; i < 3; i++) {
-        if (if_there(m, "main", "_merge_old", NAMES[i]) || if_there(m, "main", table, NAMES[i]))
+    for (int i = 0; i < MERGE_ROWID_NAMES; i++) {
+        const char *name = MERGE_ROWID_NAME[i];
+        if (merge_has_column(m, "main", "_merge_old", name) ||
+            merge_has_column(m, "main", table, name))
             continue;
         char *sql = sqlite3_mprintf("SELECT a.%s, b.%s FROM main._merge_old AS a, main.\"%w\" AS b",
-                                    NAMES[i], NAMES[i], table);
+                                    name, name, table);
         sqlite3_stmt *statement = NULL;
         bool has = sql && sqlite3_prepare_v2(m->into.db, sql, -1, &statement, NULL) == SQLITE_OK;
         sqlite3_finalize(statement);
         sqlite3_free(sql);
-        if (has) return merge_text(m, "%s, ", NAMES[i]);
+        if (has) return merge_text(m, "%s, ", name);
     }
     return "";
 }
@@ -213,7 +207,7 @@ static void rebuild_table(merge *m, const object *o)
     const char *rowid = rowid_of_both(m, t);
     if (columns)
         cli_run(&m->into, merge_text(m, CLI_SQL_MERGE_COPY_OLD, t, rowid, columns, rowid, columns));
-    if (merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_HAS_SEQUENCE, "main")))
+    if (merge_has_table(m, "main", "sqlite_sequence"))
         merge_run_texts(m, CLI_SQL_MERGE_KEEP_SEQUENCE, &t, 1);
     cli_run(&m->into, CLI_SQL_MERGE_DROP_OLD);
 }

@@ -46,8 +46,8 @@ UPDATE temp._merge_object SET is_shadow = 1
 SELECT EXISTS (SELECT 1 FROM %s.sqlite_master WHERE name IN ('counter_replica', 'counter_tables', 'counter_state'))
     OR EXISTS (SELECT 1 FROM %s.sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%%USING counter%%');
 
--- name: MERGE_HAS_CONFLICTS
-SELECT EXISTS (SELECT 1 FROM %s.sqlite_master WHERE type = 'table' AND name = '_merge_conflicts');
+-- name: MERGE_HAS_TABLE
+SELECT EXISTS (SELECT 1 FROM %s.sqlite_master WHERE type = 'table' AND name = %Q);
 
 -- name: MERGE_COUNT_CONFLICTS
 SELECT count(*) FROM %s._merge_conflicts;
@@ -154,13 +154,16 @@ CREATE INDEX temp._merge_d{n}_by_number ON _merge_d{n}(t{k}) WHERE op = 'I';
 CREATE INDEX temp._merge_d{n}_by_becomes ON _merge_d{n}(becomes) WHERE becomes IS NOT NULL;
 
 -- name: MERGE_BASE_LACKS
-NOT EXISTS (SELECT 1 FROM base._merge_numbers AS b WHERE b.table_name = x.table_name AND b.theirs = x.theirs AND b.ours IS x.ours);
+NOT EXISTS (SELECT 1 FROM base._merge_numbers AS b WHERE b.table_name = x.table_name AND b.theirs = x.theirs AND b.row = x.row AND b.ours IS x.ours);
 
 -- name: MERGE_OURS_LACKS
-NOT EXISTS (SELECT 1 FROM main._merge_numbers AS o WHERE o.table_name = x.table_name AND o.theirs = x.theirs AND o.ours IS x.ours);
+NOT EXISTS (SELECT 1 FROM main._merge_numbers AS o WHERE o.table_name = x.table_name AND o.theirs = x.theirs AND o.row = x.row AND o.ours IS x.ours);
 
+-- Rows that have moved in THEIRS may be those of BASE and OURS, unless THEIRS has BASE's row under that number, as after a rebase.
 -- name: MERGE_THEIRS_MOVED
-SELECT x.table_name, x.theirs, x.ours FROM theirs._merge_numbers AS x WHERE %s AND %s;
+SELECT x.theirs, x.ours FROM theirs._merge_numbers AS x
+ WHERE x.table_name = {name} COLLATE NOCASE AND %s AND %s
+   AND NOT coalesce((SELECT merge_digest({base_row}) FROM {B} AS b WHERE {base_key} = x.theirs) = (SELECT merge_digest({theirs_row}) FROM {H} AS t WHERE {theirs_key} = x.theirs), 0);
 
 -- A number of another branch may be meant: BASE or THEIRS has the row that was merged under it.
 -- name: MERGE_KNOWN_IN_BASE
@@ -170,6 +173,11 @@ INSERT OR IGNORE INTO temp._merge_moves SELECT {n}, x.theirs, x.ours, 'known' FR
 -- name: MERGE_KNOWN_IN_THEIRS
 INSERT OR IGNORE INTO temp._merge_moves SELECT {n}, x.theirs, x.ours, 'known' FROM main._merge_numbers AS x
  WHERE x.table_name = {name} COLLATE NOCASE AND %s AND x.row = (SELECT merge_digest({theirs_row}) FROM {H} AS t WHERE {theirs_key} = x.theirs);
+
+-- Both have taken the same row of a third file, under the same number.
+-- name: MERGE_KNOWN_IN_BOTH
+INSERT OR IGNORE INTO temp._merge_moves SELECT {n}, x.ours, x.ours, 'known' FROM main._merge_numbers AS x JOIN theirs._merge_numbers AS y USING (table_name, theirs, row, ours)
+ WHERE x.table_name = {name} COLLATE NOCASE AND %s AND EXISTS (SELECT 1 FROM {T} AS o WHERE o.{key} = x.ours);
 
 -- Rows that were left out have numbers of their own, in case they come back.
 -- name: MERGE_KNOWN_LEFT_OUT
@@ -232,9 +240,6 @@ SELECT min(d.t%d) FROM temp._merge_d%d AS d WHERE d.op = 'I' AND d.how = 'new' A
 -- name: MERGE_GREATEST
 SELECT max(coalesce((SELECT max({key}) FROM {T}), 0), coalesce((SELECT max({base_key}) FROM {B} AS b), 0), coalesce((SELECT max({theirs_key}) FROM {H} AS t), 0),
  coalesce((SELECT max(ours) FROM temp._merge_moves WHERE tab = {n}), 0));
-
--- name: MERGE_HAS_SEQUENCE
-SELECT count(*) FROM %s.sqlite_master WHERE name = 'sqlite_sequence';
 
 -- name: MERGE_SEQUENCE
 SELECT coalesce(max(seq), 0) FROM %s.sqlite_sequence WHERE name = ?1 COLLATE NOCASE;
@@ -430,6 +435,11 @@ SELECT kind, {n}, n, {name}, shown, row_key, base, ours, theirs, taken, note FRO
        ELSE 'refers to ' || followed || ' now, which has the UNIQUE values of a row that was refused' END AS note
   FROM temp._merge_d{n}) WHERE kind IS NOT NULL ORDER BY n;
 
+-- A row without a key that UNIQUE refuses because OURS has it: they are one row.
+-- name: MERGE_JOIN_REFUSED
+UPDATE temp._merge_d{n} SET refused = NULL, was = 1, {C, |o# = t#}
+ WHERE op = 'I' AND refused IS NOT NULL AND v IN (SELECT {V|o.@o} FROM {T} AS o);
+
 -- name: MERGE_COUNT_ROWS
 SELECT coalesce(sum(op = 'I' AND act = 'put' AND NOT was), 0), coalesce(sum(op = 'I' AND was AND refused IS NULL), 0),
        coalesce(sum(op = 'U' AND act = 'put'), 0), coalesce(sum(act = 'take'), 0),
@@ -475,13 +485,13 @@ SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE was AND refused IS NULL AND 
 CREATE TABLE IF NOT EXISTS main._merge_numbers(table_name TEXT NOT NULL, theirs INTEGER NOT NULL, row INTEGER NOT NULL, ours INTEGER, PRIMARY KEY (table_name, theirs, row)) WITHOUT ROWID;
 
 -- name: MERGE_HAS_NUMBERS
-SELECT EXISTS (SELECT 1 FROM temp._merge_moves WHERE tab = {n} AND (theirs <> ours OR why = 'known'))
+SELECT EXISTS (SELECT 1 FROM temp._merge_moves WHERE tab = {n} AND theirs <> ours)
     OR EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE op = 'I' AND NOT was AND refused IS NOT NULL);
 
 -- name: MERGE_NUMBERS_ADD
 INSERT OR REPLACE INTO main._merge_numbers
 SELECT {name}, m.theirs, (SELECT merge_digest({theirs_row}) FROM {H} AS t WHERE {theirs_key} = m.theirs) AS seen, (SELECT o.{key} FROM {T} AS o WHERE o.{key} = m.ours)
-  FROM temp._merge_moves AS m WHERE m.tab = {n} AND (m.theirs <> m.ours OR m.why = 'known') AND seen IS NOT NULL;
+  FROM temp._merge_moves AS m WHERE m.tab = {n} AND m.theirs <> m.ours AND seen IS NOT NULL;
 
 -- name: MERGE_NUMBERS_ADD_LEFT_OUT
 INSERT OR REPLACE INTO main._merge_numbers
@@ -567,12 +577,12 @@ UPDATE temp._merge_object SET base = NULL WHERE type = 'table' AND name = ?1;
 -- ---- virtual tables ------------------------------------------------------------------------------
 
 -- name: MERGE_SHADOWS
-SELECT name FROM temp._merge_object WHERE type = 'table' AND is_shadow AND base IS NOT NULL AND ours IS NOT NULL AND theirs IS NOT NULL
+SELECT name FROM temp._merge_object WHERE type = 'table' AND is_shadow AND (base IS NULL) = (ours IS NULL) AND theirs IS NOT NULL
    AND lower(substr(name, 1, length(?1) + 1)) = lower(?1) || '_';
 
 -- name: MERGE_VIRTUAL
-SELECT s.name, s.sql FROM main.sqlite_master AS s JOIN temp._merge_object AS x ON x.type = 'table' AND x.name = s.name
- WHERE x.is_virtual AND x.ours IS NOT NULL AND x.theirs IS NOT NULL;
+SELECT s.name, s.sql, x.ours IS NULL FROM main.sqlite_master AS s JOIN temp._merge_object AS x ON x.type = 'table' AND x.name = s.name
+ WHERE x.is_virtual AND x.theirs IS NOT NULL;
 
 -- ---- what is told --------------------------------------------------------------------------------
 

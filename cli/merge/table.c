@@ -1,33 +1,46 @@
 /* table.c - what a table is like: its columns in all three files, its key, its references; and SQL
  * written for it.
  *
- * A template is SQL with these in it:
+ * A template is SQL with these in it, where b, t, o and d are aliases of rows of BASE, THEIRS, OURS and
+ * _merge_d{n}:
  *
- *     {n}                   the place of the table: temp.d{n}
+ *     {n} {name}            the place of the table; its name as a text
  *     {T} {B} {H}           the table in main, base, theirs, as it stands behind FROM
- *     {rowid} {key}         the name of its rowid or NULL; the quoted column that is its number
+ *     {k} {key}             the place of the column that is its number; that column, quoted
+ *     {base_key} {theirs_key}   the number over b, over t
+ *     {rowid}               the name of its rowid, or NULL
+ *     {orid} {brid} {trid}  the rowid over o, b, t, or NULL
+ *     {put_rowid} {put_value}   a rowid that no column shows, in the lists of an INSERT; or nothing
  *     {now}                 the number in main of a row of base
- *     {new_in_ours}         whether the row o is none of base
+ *     {ready}               whether the rows of THEIRS to which d refers are decided
+ *     {new_in_ours}         whether o is no row of base
  *     {base_row} {theirs_row}   all values of a row over b, over t
  *     {C, |o.@o = d.t#}     a list over all columns, with ", " between
  *     {K...} {N...} {Y...}  the same over columns of the key, the others, those that hold 1 and 1.0
- *     {U...} {F...}         the same over a UNIQUE index, a foreign key
+ *     {U...} {F...} {I...}  the same over a UNIQUE index, a foreign key, the columns that tell a row
  *     {V|t.@o}              a text of all columns that differs if a value does
+ *     {J|o#}                a JSON object of all columns
+ *     {PT} {PH} {Pn} {Ptrid} {PC...}   {T}, {H}, {n}, {trid}, {C...} of the parent in a foreign key
  *
- *     {I...} {J|o#}         the same over the columns that tell a row; a JSON object of all columns
- *     {PT} {PH} {Pn} {PC...} of the parent in a foreign key: {T}, {H}, {n}, {C...}
+ * and, for a column:
  *
- * and, for a column: # its place, @o its name, @n the same as a text, @b and @t SQL for it over b and
- * t, @c a collation, @m what THEIRS' reference becomes, @f @t with numbers that have moved, @a whether it is of --add, @s whether what was changed adds up, @w
- * the value that stays in a conflict, @l whether one side lacks it, ~x~y~ whether
- * x and y are equal in type and bytes; of the parent in a foreign key: @p its name, @g SQL over t,
- * $ its place.
+ *     #         its place
+ *     @o @n     its name, quoted; as a text
+ *     @b @t @f  SQL for it over b, over t; over t, with numbers that have moved
+ *     @m        what a reference of THEIRS becomes
+ *     @c        a collation
+ *     @a @s     whether it is of --add; whether what was changed adds up
+ *     @w @l     the value that stays in a conflict; whether one side lacks it
+ *     ~x~y~     whether x and y are equal in type and bytes
+ *     @p @g $   in the parent of a foreign key: its name; SQL for it over t, as @f; its place
  */
 #include <string.h>
 
 #include "cli/merge/merge.h"
 
 enum { ARGUMENTS_AT_ONCE = 100 }; /* SQLite takes 127 */
+
+const char *const MERGE_ROWID_NAME[MERGE_ROWID_NAMES] = {"rowid", "_rowid_", "oid"};
 
 /* ---- templates --------------------------------------------------------------------------------- */
 
@@ -142,7 +155,7 @@ static bool is_in_list(const merge_table *t, int i, char list)
            (list == 'I' && (t->key == KEY_NONE ? i < ARGUMENTS_AT_ONCE : is_of_key));
 }
 
-/* What stands between the items of a list of arguments, which SQLite takes in parts only. */
+/* Writes what stands between two items. Arguments are split: SQLite takes 127. */
 static void write_between(place at, char which, const char *between, int n, int written)
 {
     bool is_part = written % (which == 'J' ? ARGUMENTS_AT_ONCE / 2 : ARGUMENTS_AT_ONCE) == 0;
@@ -335,6 +348,15 @@ int64_t merge_integer(merge *m, merge_table *t, int column, const char *template
     return n;
 }
 
+int64_t merge_integer_for(merge *m, merge_table *t, int column, const char *template, int64_t of)
+{
+    sqlite3_stmt *statement = merge_prepare(m, t, column, template);
+    sqlite3_bind_int64(statement, 1, of);
+    int64_t n = cli_step(&m->into, statement) ? sqlite3_column_int64(statement, 0) : 0;
+    sqlite3_finalize(statement);
+    return n;
+}
+
 sqlite3_stmt *merge_prepare_texts(merge *m, const char *sql, const char *const *text, int n)
 {
     sqlite3_stmt *statement = cli_prepare(&m->into, sql);
@@ -354,6 +376,20 @@ void merge_run_texts(merge *m, const char *sql, const char *const *text, int n)
 int64_t merge_integer_of(merge *m, const char *sql)
 {
     return cli_integer(&m->into, sql);
+}
+
+bool merge_has_table(merge *m, const char *schema, const char *name)
+{
+    return merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_HAS_TABLE, schema, name)) != 0;
+}
+
+bool merge_has_column(merge *m, const char *schema, const char *table, const char *column)
+{
+    sqlite3_stmt *row = merge_prepare_texts(m, CLI_SQL_MERGE_HAS_COLUMN,
+                                            (const char *const[]){table, schema, column}, 3);
+    bool has = cli_step(&m->into, row);
+    sqlite3_finalize(row);
+    return has;
 }
 
 /* ---- finding ----------------------------------------------------------------------------------- */
@@ -417,32 +453,21 @@ static void read_columns(merge *m, merge_table *t)
     if (t->is_rtree && t->n > 0) t->column[0].key = 1;
 }
 
-/* Whether one of the files has a column of this name, also a generated one. */
-static bool has_column(merge *m, const merge_table *t, const char *name)
-{
-    static const char *const SCHEMAS[] = {"main", "base", "theirs"};
-    bool has = false;
-    for (int i = 0; i < 3 && !has; i++) {
-        sqlite3_stmt *row = merge_prepare_texts(
-            m, CLI_SQL_MERGE_HAS_COLUMN, (const char *const[]){t->name, SCHEMAS[i], name}, 3);
-        has = cli_step(&m->into, row);
-        sqlite3_finalize(row);
-    }
-    return has;
-}
-
-/* A name of the rowid that is no column's in any file; NULL if the table has none. */
+/* A name of the rowid that no column has in any file; NULL if the table has none. */
 static const char *rowid_of(merge *m, const merge_table *t)
 {
-    static const char *const NAMES[] = {"rowid", "_rowid_", "oid"};
-    for (int i = 0; i < 3; i++) {
-        char *sql = sqlite3_mprintf("SELECT %s FROM %s", NAMES[i], t->main);
+    for (int i = 0; i < MERGE_ROWID_NAMES; i++) {
+        const char *name = MERGE_ROWID_NAME[i];
+        if (merge_has_column(m, "main", t->name, name) ||
+            merge_has_column(m, "base", t->name, name) ||
+            merge_has_column(m, "theirs", t->name, name))
+            continue;
+        char *sql = sqlite3_mprintf("SELECT %s FROM %s", name, t->main);
         sqlite3_stmt *statement = NULL;
-        bool has = sql && !has_column(m, t, NAMES[i]) &&
-                   sqlite3_prepare_v2(m->into.db, sql, -1, &statement, NULL) == SQLITE_OK;
+        bool has = sql && sqlite3_prepare_v2(m->into.db, sql, -1, &statement, NULL) == SQLITE_OK;
         sqlite3_finalize(statement);
         sqlite3_free(sql);
-        if (has) return NAMES[i];
+        if (has) return name;
     }
     return NULL;
 }

@@ -24,9 +24,12 @@ static const char *content_of(merge *m, const char *sql)
     return NULL;
 }
 
+/* FTS3, FTS4 or FTS5; fts4aux and fts5vocab have no rows of their own. */
 static bool is_full_text(const char *sql)
 {
-    return sqlite3_strlike("%USING fts_%", sql, 0) == 0;
+    return sqlite3_strlike("%USING fts_%", sql, 0) == 0 &&
+           sqlite3_strlike("%USING fts_aux%", sql, 0) != 0 &&
+           sqlite3_strlike("%USING fts_vocab%", sql, 0) != 0;
 }
 
 /* Whether its module is here. */
@@ -70,17 +73,19 @@ static void take_whole(merge *m, const char *name)
     sqlite3_finalize(row);
 }
 
-static void merge_one(merge *m, const char *name, const char *sql)
+static void merge_one(merge *m, const char *name, const char *sql, bool is_new)
 {
     const char *content = is_full_text(sql) ? content_of(m, sql) : NULL;
     if (merge_table_find(m, name)) return; /* row by row */
     if (content && *content && is_usable(m, name)) {
+        merge_table *of = merge_table_find(m, content);
+        if (of && !is_new && !merge_integer(m, of, -1, CLI_SQL_MERGE_TOUCHED)) return;
         cli_run(&m->into,
                 merge_text(m, "INSERT INTO main.\"%w\"(\"%w\") VALUES ('rebuild')", name, name));
         return;
     }
-    bool theirs = merge_virtual_changed(m, name, "theirs"),
-         ours = merge_virtual_changed(m, name, "main");
+    bool theirs = is_new || merge_virtual_changed(m, name, "theirs"),
+         ours = !is_new && merge_virtual_changed(m, name, "main");
     if (theirs && !ours) take_whole(m, name);
     if (theirs && ours)
         merge_conflict(m, "virtual", name, NULL, "ours",
@@ -92,7 +97,8 @@ void merge_virtual(merge *m)
     sqlite3_stmt *row = cli_prepare(&m->into, CLI_SQL_MERGE_VIRTUAL);
     while (cli_step(&m->into, row)) {
         const char *name = merge_text(m, "%s", sqlite3_column_text(row, 0));
-        merge_one(m, name, merge_text(m, "%s", sqlite3_column_text(row, 1)));
+        const char *sql = merge_text(m, "%s", sqlite3_column_text(row, 1));
+        merge_one(m, name, sql, sqlite3_column_int(row, 2));
     }
     sqlite3_finalize(row);
 }

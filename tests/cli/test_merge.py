@@ -316,6 +316,11 @@ def test_answers_may_stand_in_a_file_beside_ours():
     assert rows("SELECT name FROM note_tag JOIN tag ON tag_id = id") == [("t",)]
 
 
+def test_a_number_that_adds_up_is_no_reference():
+    files(SONGS, "INSERT INTO song VALUES (4, 'd', 0, 0)", "INSERT INTO song VALUES (4, 'e', 4, 0)")
+    assert not [line for line in merge("--add", "song.plays") if "song.plays" in line.get("note", "")]
+
+
 def test_what_was_renumbered_once_is_found_again():
     files(SONGS, "INSERT INTO song VALUES (4, 'ours', 0, 0)", "INSERT INTO song VALUES (4, 'theirs', 0, 0)")
     merge()
@@ -438,6 +443,12 @@ def test_a_row_that_a_constraint_refuses_is_left_out_and_listed_whole():
     assert [(c["kind"], c["table"], c["taken"]) for c in found] == [("constraint", "tag", "none"), ("foreign key", "song_tag", "theirs")]
     assert found[0]["theirs"] == {"id": 3, "name": "new"} and "UNIQUE" in found[0]["note"]
     assert rows("SELECT name FROM song_tag JOIN tag ON id = tag WHERE song = 3") == [("new",)]
+
+
+def test_an_equal_row_without_a_key_that_unique_refuses_is_one_row():
+    files("CREATE TABLE song_tag(song INTEGER, tag TEXT, UNIQUE (song, tag))", "INSERT INTO song_tag VALUES (1, 'x')", "INSERT INTO song_tag VALUES (1, 'x'), (1, 'y')")
+    assert of_table(merge(), "song_tag")["joined"] == 1
+    assert rows("SELECT * FROM song_tag") == [(1, "x"), (1, "y")]
 
 
 def test_a_parent_that_a_child_needs_comes_back():
@@ -585,6 +596,21 @@ def test_rows_of_a_full_text_table_are_merged_one_by_one(module):
     assert rows("SELECT rowid FROM find WHERE find MATCH 'eight'") == [(8,)]
 
 
+def test_a_full_text_index_that_theirs_has_made_is_filled():
+    files("CREATE TABLE note(id INTEGER PRIMARY KEY, body); INSERT INTO note VALUES (1, 'one')", "INSERT INTO note VALUES (2, 'ours')",
+          "CREATE VIRTUAL TABLE find USING fts5(body, content='note', content_rowid='id'); INSERT INTO find(find) VALUES ('rebuild');"
+          "CREATE VIRTUAL TABLE bare USING fts5(body, content=''); INSERT INTO bare(rowid, body) VALUES (7, 'bare')")
+    merge()
+    assert rows("SELECT rowid FROM find WHERE find MATCH 'one OR ours'") == [(1,), (2,)] and rows("SELECT rowid FROM bare WHERE bare MATCH 'bare'") == [(7,)]
+
+
+def test_the_words_of_a_full_text_index_are_no_rows():
+    files("CREATE VIRTUAL TABLE find USING fts5(body); CREATE VIRTUAL TABLE words USING fts5vocab('find', 'row'); CREATE VIRTUAL TABLE old USING fts4(body); CREATE VIRTUAL TABLE terms USING fts4aux('old')",
+          "", "INSERT INTO find VALUES ('one two'); INSERT INTO old VALUES ('three')")
+    merge()
+    assert rows("SELECT term FROM words") == [("one",), ("two",)] and rows("SELECT DISTINCT term FROM terms") == [("three",)]
+
+
 def test_rows_of_an_r_tree_are_merged_one_by_one():
     files("CREATE VIRTUAL TABLE box USING rtree(id, x0, x1); INSERT INTO box VALUES (1, 0, 1), (2, 1, 2)", "INSERT INTO box VALUES (3, 3, 4)", "UPDATE box SET x1 = 9 WHERE id = 1; DELETE FROM box WHERE id = 2; INSERT INTO box VALUES (4, 5, 6)")
     merge()
@@ -634,6 +660,14 @@ def test_unrelated_files_without_base():
     assert (seen, error) == (0, ""), out
     assert rows("SELECT title FROM song ORDER BY id") == [("a",), ("b",), ("c",), ("z",)]
     assert rows("SELECT count(*) FROM song_tag JOIN song ON song.id = song WHERE title = 'z'") == [(1,)]
+
+
+def test_names_of_files_may_have_any_letters():
+    for name in ("b äö.db", "о'ur?s#%41.db", "-t \"q\" 表.db"):
+        make(name, SONGS)
+    make("-t \"q\" 表.db", "UPDATE song SET plays = 9 WHERE id = 1")
+    status, _, error = run("merge", "b äö.db", "о'ur?s#%41.db", "./-t \"q\" 表.db")
+    assert (status, error) == (0, "") and rows("SELECT plays FROM song WHERE id = 1", "о'ur?s#%41.db") == [(9,)]
 
 
 def test_files_in_wal_mode_stay_as_they_are_and_nothing_is_left_beside_them(place):
@@ -688,6 +722,14 @@ def test_conflicts_can_be_kept_in_the_file():
     merge("--conflict-table", status=1)
     assert rows("SELECT kind, table_name, row_key, column_name, base, ours, theirs, taken FROM _merge_conflicts") == [("column", "song", "[1]", "title", "a", "A", "B", "ours")]
     refused("merge: ours.db has conflicts of a merge before: .*")
+    refused("merge: ours.db has conflicts of a merge before: .*", words=("base.db", "theirs.db", "ours.db"))
+
+
+def test_conflicts_that_base_has_kept_are_resolved_in_both():
+    kept = "CREATE TABLE _merge_conflicts(id INTEGER PRIMARY KEY); INSERT INTO _merge_conflicts VALUES (1);"
+    files(SONGS + kept, "DROP TABLE _merge_conflicts", "DELETE FROM _merge_conflicts; UPDATE song SET plays = 9 WHERE id = 1")
+    merge()
+    assert rows("SELECT plays FROM song WHERE id = 1") == [(9,)] and rows("SELECT name FROM sqlite_master WHERE name LIKE '%conflicts'") == []
 
 
 def test_files_that_count_are_left_to_sync():

@@ -95,6 +95,68 @@ def test_main_goes_on_and_is_merged_into_the_feature():
     assert rows("SELECT * FROM item WHERE id > 2") == [(3, "salt", 9)]
 
 
+def test_a_branch_is_rebased_again_and_merged():
+    fork(STOCK, "INSERT INTO item VALUES (3, 'salt', 1)", "INSERT INTO item VALUES (3, 'oil', 1)")
+    git("checkout", "-q", "feature")
+    git("rebase", "-q", "main")
+    commit("UPDATE item SET n = 2 WHERE name = 'salt'")
+    git("checkout", "-q", "main")
+    commit("INSERT INTO item VALUES (4, 'egg', 1)")
+    git("branch", "later")
+    git("merge", "-q", "feature", "-m", "m")
+    assert rows("SELECT * FROM item WHERE id > 2") == [(3, "oil", 1), (4, "egg", 1), (5, "salt", 2)]
+    git("checkout", "-q", "feature")
+    git("rebase", "-q", "later")
+    assert rows("SELECT * FROM item WHERE id > 2") == [(3, "oil", 1), (4, "egg", 1), (5, "salt", 2)]
+
+
+def test_a_row_of_a_branch_that_both_have_merged_is_one_row():
+    fork("CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT)", "INSERT INTO item VALUES (1, 'salt')", "INSERT INTO item VALUES (1, 'oil')")
+    git("branch", "release")
+    git("merge", "-q", "feature", "-m", "m")
+    commit("UPDATE item SET name = 'sea salt' WHERE id = 2")
+    git("checkout", "-q", "release")
+    git("merge", "-q", "feature", "-m", "another commit")
+    commit("INSERT INTO item VALUES (3, 'egg')")
+    git("checkout", "-q", "main")
+    assert "conflict  item 2 name: ours 'sea salt', theirs 'salt': took ours\n" in git("merge", "release", "-m", "m", status=1)
+    assert rows("SELECT * FROM item") == [(1, "oil"), (2, "sea salt"), (3, "egg")]
+
+
+def test_branches_that_merged_each_other_are_refused():
+    fork("CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT)", "INSERT INTO item VALUES (1, 'salt')", "INSERT INTO item VALUES (1, 'oil')")
+    git("branch", "before")
+    git("merge", "-q", "feature", "-m", "m")
+    git("checkout", "-q", "feature")
+    git("merge", "-q", "before", "-m", "m")
+    assert rows("SELECT * FROM item") == [(1, "salt"), (2, "oil")]
+    done = subprocess.run(["git", "merge", "main", "-m", "m"], capture_output=True, text=True)
+    assert done.returncode == 1 and "stock.db: item was renumbered since BASE" in done.stderr
+    assert rows("SELECT * FROM item") == [(1, "salt"), (2, "oil")]
+
+
+def test_conflicts_that_were_committed_are_named_and_stop_no_merge_once_they_are_dropped():
+    fork(STOCK, "UPDATE item SET n = 4 WHERE id = 1", "UPDATE item SET n = 3 WHERE id = 1")
+    git("merge", "-q", "feature", "-m", "m", status=1)
+    git("commit", "-qam", "not looked at")
+    git("checkout", "-qb", "other")
+    commit("INSERT INTO item VALUES (3, 'salt', 1)")
+    git("checkout", "-q", "main")
+    commit("INSERT INTO item VALUES (3, 'oil', 1)")
+    done = subprocess.run(["git", "merge", "other", "-m", "m"], capture_output=True, text=True)
+    assert done.returncode == 1 and "merge: stock.db has conflicts of a merge before" in done.stderr
+    git("merge", "--abort")
+    commit("DROP TABLE _merge_conflicts")
+    done = subprocess.run(["git", "merge", "other", "-m", "m"], capture_output=True, text=True)
+    assert done.returncode == 1 and "merge: stock.db (theirs) has conflicts of a merge before" in done.stderr
+    git("merge", "--abort")
+    git("checkout", "-q", "other")
+    commit("DROP TABLE _merge_conflicts")
+    git("checkout", "-q", "main")
+    git("merge", "-q", "other", "-m", "m")
+    assert rows("SELECT name FROM item WHERE id > 2") == [("oil",), ("salt",)]
+
+
 def test_a_conflict_is_one_for_git_and_stands_in_the_file():
     fork(STOCK, "UPDATE item SET n = 4 WHERE id = 1", "UPDATE item SET n = 3 WHERE id = 1; UPDATE item SET n = 0 WHERE id = 2")
     assert "conflict  item 1 n: base 5, ours 3, theirs 4: took ours\n" in git("merge", "feature", "-m", "m", status=1)

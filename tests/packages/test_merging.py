@@ -90,6 +90,8 @@ def test_python_says_why_nothing_was_done(counter):
                                      ("^merge: --add song.lost: there is no such column", ("base.db", "ours.db", "theirs.db"), {"add": ["song.lost"]})):
         with pytest.raises(counter.SyncError, match=sentence):
             counter.merge(*files, **options)
+    with pytest.raises(TypeError, match="^sqlite_counter: add must be a list of texts, not 'song.plays'$"):
+        counter.merge("base.db", "ours.db", "theirs.db", add="song.plays")
     assert open("ours.db", "rb").read() == before
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any, Iterable, List, NamedTuple, Optional
 
 from .database import ask, told
-from .program import run_program
+from .program import listed, run_program
 
 PLAN = "SELECT table_name, kind, column_name, finding, remedy FROM counter_plan"
 
@@ -42,6 +42,6 @@ def replicate_all(connection: Any, *counters: str, leave: Iterable[str] = ()) ->
 def adopt(path: str, counters: Iterable[str] = (), leave: Iterable[str] = (), dry_run: bool = False) -> List[Adopted]:
     """Replicates all tables of a file, all or nothing, as the command `sqlite-counter adopt`: it writes AUTOINCREMENT and keys into
     declarations where they are needed. With dry_run it takes all of it back."""
-    words = [*(f"--counter={counter}" for counter in counters), *(f"--leave={table}" for table in leave)]
+    words = [f"--counter={counter}" for counter in listed("counters", counters)] + [f"--leave={table}" for table in listed("leave", leave)]
     words += ["--dry-run"] if dry_run else []
     return [Adopted(**line) for line in run_program("adopt", words, [path])]

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple, Union
 
 from .database import SyncError
-from .program import run_program
+from .program import listed, run_program
 
 
 class MergedTable(NamedTuple):
@@ -55,7 +55,7 @@ def merge(base: Any, ours: Any, theirs: Any, *, add: Iterable[str] = (), ref: It
     named = {"add": add, "ref": ref, "no-ref": no_ref, "assigned": assigned, "theirs": [] if isinstance(theirs_wins, bool) else theirs_wins}
     switches = {"theirs": theirs_wins is True, "copies": copies, "unrelated": unrelated, "base-is-fork": base_is_fork,
                 "conflict-table": conflict_table, "dry-run": dry_run}
-    words = [f"--{name}={value}" for name, values in named.items() for value in values]
+    words = [f"--{name}={value}" for name, values in named.items() for value in listed(name, values)]
     words += [f"--{name}" for name, is_on in switches.items() if is_on]
     words += [] if output is None else [f"--output={output}"]
     lines = run_program("merge", words, [path for path in (base, ours, theirs) if path is not None])

@@ -26,6 +26,13 @@ def program_path() -> str:
     return found
 
 
+def listed(name: str, values: Iterable[str]) -> List[str]:
+    """A text alone would be taken letter by letter."""
+    if isinstance(values, str):
+        raise TypeError(f"sqlite_counter: {name} must be a list of texts, not {values!r}")
+    return list(values)
+
+
 def run_program(command: str, words: Iterable[str], files: Iterable[Any]) -> List[Dict[str, Any]]:
     """The objects that a command prints with --json. Its sentence is the error; a status without one is left to the objects."""
     done = subprocess.run([program_path(), command, "--json", *words, "--", *map(os.fspath, files)], stdin=subprocess.DEVNULL,
