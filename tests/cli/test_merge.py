@@ -221,6 +221,21 @@ def test_a_new_row_with_the_unique_values_of_a_new_row_is_that_row():
     assert rows("SELECT song, name FROM song_tag JOIN tag ON tag.id = tag ORDER BY 1, 2") == [(1, "rock"), (1, "x"), (2, "rock"), (2, "y")]
 
 
+def test_a_child_of_a_new_row_may_have_the_unique_values_of_a_new_row():
+    files("CREATE TABLE c(id INTEGER PRIMARY KEY, parent INT REFERENCES c, name TEXT UNIQUE)", "INSERT INTO c VALUES (1, NULL, 'a')",
+          "INSERT INTO c VALUES (1, NULL, 'b'), (2, 1, 'a')")
+    lines = merge(status=1)
+    assert [(c["kind"], c["key"], c["column"]) for c in conflicts(lines)] == [("column", [1], "parent")]
+    assert rows("SELECT * FROM c") == [(1, None, "a"), (3, None, "b")]
+
+
+def test_a_child_that_stands_before_its_parent_is_known_by_unique_values():
+    files("CREATE TABLE c(id INTEGER PRIMARY KEY, parent INT REFERENCES c, name TEXT, UNIQUE (parent, name)); INSERT INTO c VALUES (1, NULL, 'top')",
+          "INSERT INTO c VALUES (2, 1, 'x'), (3, 4, 'child'), (4, 2, 'root')", "INSERT INTO c VALUES (2, 3, 'child'), (3, 4, 'root'), (4, 1, 'x')")
+    assert of_table(merge(), "c")["joined"] == 3
+    assert rows("SELECT * FROM c") == [(1, None, "top"), (2, 1, "x"), (3, 4, "child"), (4, 2, "root")]
+
+
 def test_a_row_that_refers_to_a_row_of_theirs_alone_is_not_equal_to_one_without():
     files("CREATE TABLE t(id INTEGER PRIMARY KEY, up INT REFERENCES t, v)", "INSERT INTO t VALUES (1, NULL, 'a')", "INSERT INTO t VALUES (1, 2, 'a'), (2, NULL, 'b')")
     merge()
