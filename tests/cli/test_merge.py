@@ -762,3 +762,16 @@ def test_encodings_must_be_one():
     make("ours16.db", "PRAGMA encoding = 'UTF-16le'", SONGS)
     make("theirs.db", "UPDATE song SET title = 'ä' WHERE id = 1")
     assert run("merge", "base.db", "ours16.db", "theirs.db")[0] == 0 and rows("SELECT title FROM song WHERE id = 1", "ours16.db") == [("ä",)]
+
+
+def test_a_file_that_somebody_writes_is_refused_and_stays_theirs():
+    files(SONGS, "", "UPDATE song SET rating = 9 WHERE id = 1")
+    writer = sqlite3.connect("ours.db", isolation_level=None)
+    writer.execute("BEGIN IMMEDIATE")
+    writer.execute("UPDATE song SET rating = 5 WHERE id = 1")
+    status, out, error = run("merge", "base.db", "ours.db", "theirs.db")
+    assert (status, out) == (2, "") and error.startswith("sqlite-counter: ours.db: busy for ")
+    writer.execute("COMMIT")
+    writer.close()
+    assert rows("SELECT rating FROM song WHERE id = 1") == [(5,)]
+    assert conflicts(merge(status=1))[0]["column"] == "rating"
