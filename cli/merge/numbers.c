@@ -146,14 +146,22 @@ static void find_used_again(merge *m, merge_table *t, bool by_theirs)
 
 /* ---- decisions ----------------------------------------------------------------------------------- */
 
+/* Joins rows of THEIRS with those of OURS that they are. Returns how many. */
+static int64_t join_table(merge *m, merge_table *t)
+{
+    int64_t joined = 0;
+    for (int i = 0; i < t->n_unique; i++) {
+        t->unique_now = &t->unique[i];
+        joined += merge_run(m, t, -1, CLI_SQL_MERGE_JOIN_UNIQUE);
+    }
+    return joined + merge_run(m, t, -1, CLI_SQL_MERGE_JOIN_EQUAL);
+}
+
+/* Rows that refer to a joined one may be joined, too; none that refers to a new one. */
 static int64_t decide_table(merge *m, merge_table *t)
 {
     if (merge_integer(m, t, -1, CLI_SQL_MERGE_COUNT_UNDECIDED) == 0) return 0;
-    for (int i = 0; i < t->n_unique; i++) {
-        t->unique_now = &t->unique[i];
-        merge_run(m, t, -1, CLI_SQL_MERGE_JOIN_UNIQUE);
-    }
-    merge_run(m, t, -1, CLI_SQL_MERGE_JOIN_EQUAL);
+    while (join_table(m, t) > 0 && !m->c->failed) continue;
     merge_run(m, t, -1, CLI_SQL_MERGE_DECIDE_NEW);
     return merge_integer(m, t, -1, CLI_SQL_MERGE_COUNT_UNDECIDED);
 }

@@ -192,7 +192,7 @@ UPDATE temp._merge_d{n} SET how = 'joined', becomes = (SELECT ours FROM temp._me
 -- name: MERGE_JOIN_UNIQUE
 UPDATE temp._merge_d{n} AS d
    SET how = 'joined', becomes = (SELECT o.{key} FROM {T} AS o WHERE {U AND |o.@o COLLATE @c = @m} LIMIT 1)
- WHERE op = 'I' AND how IS NULL AND {ready} AND EXISTS (
+ WHERE op = 'I' AND how IS NULL AND {unique_ready} AND EXISTS (
        SELECT 1 FROM {T} AS o WHERE {U AND |o.@o COLLATE @c = @m} AND {new_in_ours}
           AND NOT EXISTS (SELECT 1 FROM temp._merge_d{n} AS x WHERE x.becomes = o.{key} AND x.how <> 'new'));
 
@@ -202,6 +202,7 @@ UPDATE temp._merge_d{n} AS d SET how = 'same', becomes = t{k}
        SELECT 1 FROM {T} AS o WHERE o.{key} = d.t{k} AND {new_in_ours}
           AND NOT EXISTS (SELECT 1 FROM temp._merge_d{n} AS x WHERE x.becomes = o.{key} AND x.how <> 'new') {N| AND ~o.@o COLLATE BINARY~@m~ AND (d.t# IS NULL OR @m IS NOT NULL)});
 
+-- This may see rows that it has decided itself: nothing in OURS refers to a new one.
 -- name: MERGE_DECIDE_NEW
 UPDATE temp._merge_d{n} AS d SET how = 'new' WHERE op = 'I' AND how IS NULL AND {ready};
 

@@ -12,7 +12,8 @@
  *     {orid} {brid} {trid}  the rowid over o, b, t, or NULL
  *     {put_rowid} {put_value}   a rowid that no column shows, in the lists of an INSERT; or nothing
  *     {now}                 the number in main of a row of base
- *     {ready}               whether the rows of THEIRS to which d refers are decided
+ *     {ready} {unique_ready}    whether the rows of THEIRS to which d refers are decided; of a UNIQUE
+ *                               index
  *     {new_in_ours}         whether o is no row of base
  *     {base_row} {theirs_row}   all values of a row over b, over t
  *     {C, |o.@o = d.t#}     a list over all columns, with ", " between
@@ -214,11 +215,12 @@ static bool has_hidden_rowid(const merge_table *t)
 }
 
 /* Rows are to be decided when the rows of THEIRS to which they refer are. */
-static void write_ready(place at)
+static void write_ready(place at, const merge_unique *unique)
 {
+    int n = unique ? unique->n : at.t->n;
     sqlite3_str_appendall(at.out, "1");
-    for (int i = 0; i < at.t->n; i++) {
-        int of = at.t->column[i].of;
+    for (int k = 0; k < n; k++) {
+        int i = unique ? unique->column[k] : k, of = at.t->column[i].of;
         if (of < 0 || !at.m->table[of].gives_numbers) continue;
         sqlite3_str_appendf(at.out,
                             " AND NOT EXISTS (SELECT 1 FROM temp._merge_d%d AS p WHERE p.op = 'I'"
@@ -267,7 +269,8 @@ static void write_name(place at, const char *name, size_t n)
     if (word && strcmp(word, "k") == 0) sqlite3_str_appendf(at.out, "%d", t->number);
     if (word && strcmp(word, "Pn") == 0) sqlite3_str_appendf(at.out, "%d", parent->i);
     if (word && strcmp(word, "name") == 0) sqlite3_str_appendf(at.out, "%Q", t->name);
-    if (word && strcmp(word, "ready") == 0) write_ready(at);
+    if (word && strcmp(word, "ready") == 0) write_ready(at, NULL);
+    if (word && strcmp(word, "unique_ready") == 0) write_ready(at, t->unique_now);
     if (word && strcmp(word, "new_in_ours") == 0) write_new_in_ours(at);
     if (word && strcmp(word, "now") == 0 && key)
         sqlite3_str_appendf(at.out,

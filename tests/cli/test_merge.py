@@ -221,6 +221,21 @@ def test_a_new_row_with_the_unique_values_of_a_new_row_is_that_row():
     assert rows("SELECT song, name FROM song_tag JOIN tag ON tag.id = tag ORDER BY 1, 2") == [(1, "rock"), (1, "x"), (2, "rock"), (2, "y")]
 
 
+def test_a_child_of_a_new_row_may_have_the_unique_values_of_a_new_row():
+    files("CREATE TABLE c(id INTEGER PRIMARY KEY, parent INT REFERENCES c, name TEXT UNIQUE)", "INSERT INTO c VALUES (1, NULL, 'a')",
+          "INSERT INTO c VALUES (1, NULL, 'b'), (2, 1, 'a')")
+    lines = merge(status=1)
+    assert [(c["kind"], c["key"], c["column"]) for c in conflicts(lines)] == [("column", [1], "parent")]
+    assert rows("SELECT * FROM c") == [(1, None, "a"), (3, None, "b")]
+
+
+def test_a_child_that_stands_before_its_parent_is_known_by_unique_values():
+    files("CREATE TABLE c(id INTEGER PRIMARY KEY, parent INT REFERENCES c, name TEXT, UNIQUE (parent, name)); INSERT INTO c VALUES (1, NULL, 'top')",
+          "INSERT INTO c VALUES (2, 1, 'x'), (3, 4, 'child'), (4, 2, 'root')", "INSERT INTO c VALUES (2, 3, 'child'), (3, 4, 'root'), (4, 1, 'x')")
+    assert of_table(merge(), "c")["joined"] == 3
+    assert rows("SELECT * FROM c") == [(1, None, "top"), (2, 1, "x"), (3, 4, "child"), (4, 2, "root")]
+
+
 def test_a_row_that_refers_to_a_row_of_theirs_alone_is_not_equal_to_one_without():
     files("CREATE TABLE t(id INTEGER PRIMARY KEY, up INT REFERENCES t, v)", "INSERT INTO t VALUES (1, NULL, 'a')", "INSERT INTO t VALUES (1, 2, 'a'), (2, NULL, 'b')")
     merge()
@@ -747,3 +762,16 @@ def test_encodings_must_be_one():
     make("ours16.db", "PRAGMA encoding = 'UTF-16le'", SONGS)
     make("theirs.db", "UPDATE song SET title = 'ä' WHERE id = 1")
     assert run("merge", "base.db", "ours16.db", "theirs.db")[0] == 0 and rows("SELECT title FROM song WHERE id = 1", "ours16.db") == [("ä",)]
+
+
+def test_a_file_that_somebody_writes_is_refused_and_stays_theirs():
+    files(SONGS, "", "UPDATE song SET rating = 9 WHERE id = 1")
+    writer = sqlite3.connect("ours.db", isolation_level=None)
+    writer.execute("BEGIN IMMEDIATE")
+    writer.execute("UPDATE song SET rating = 5 WHERE id = 1")
+    status, out, error = run("merge", "base.db", "ours.db", "theirs.db")
+    assert (status, out) == (2, "") and error.startswith("sqlite-counter: ours.db: busy for ")
+    writer.execute("COMMIT")
+    writer.close()
+    assert rows("SELECT rating FROM song WHERE id = 1") == [(5,)]
+    assert conflicts(merge(status=1))[0]["column"] == "rating"

@@ -270,13 +270,27 @@ class Merge:
                     self.columns.add((t.name, uid, c))
         return row
 
+    def merge_single(self, base, ours, theirs):
+        """A table with one row has that row in all files."""
+        row = []
+        for c in ours:
+            vb, vo, vt = base[c], ours[c], theirs[c]
+            if vo == vb:
+                value = vt
+            elif vt != vb and c.adds and self.sums(base, vb, vo, vt, False):
+                value = ("int", vo[1] + vt[1] - vb[1])
+            else:
+                value = vo
+            row.append((c, value))
+        return tuple(row)
+
     def sums(self, b, vb, vo, vt, is_same):
         if is_same or vo[0] != "int" or vt[0] != "int" or (b is not None and vb[0] != "int"):
             return False
         return abs(vo[1] + vt[1] - (vb[1] if b is not None else 0)) < 2**63
 
     def merge_keyless(self, t):
-        columns = [c for c in self.columns_of(t) if c in self.theirs.names or c not in self.base.names]
+        columns = [c for c in self.columns_of(t) if c in self.theirs.names or c not in self.base.names or t not in self.theirs.tables]
         def of(state):
             return collections.Counter(tuple((c, dict(row).get(c, canonical(c.default))) for c in columns) for row in state.keyless.get(t.name, collections.Counter()).elements())
         base, ours, theirs = of(self.base), of(self.ours), of(self.theirs)
@@ -286,6 +300,9 @@ class Merge:
             self.keyless[t.name] = left if is_left else collections.Counter()
             if is_left:
                 self.schema.add((t.name, None))
+            return
+        if t in self.base.tables and sum(base.values()) == sum(ours.values()) == sum(theirs.values()) == 1:
+            self.keyless[t.name] = collections.Counter([self.merge_single(*(dict(*state) for state in (base, ours, theirs)))])
             return
         result = collections.Counter()
         for row in {**base, **ours, **theirs}:
