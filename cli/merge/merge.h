@@ -64,6 +64,7 @@ typedef struct merge_table {
     const char *rowid;                 /* a name of the rowid that no column has, or NULL */
     const char *base_row, *theirs_row; /* SQL: all values of a row, if it gives numbers */
     bool gives_numbers;                /* its key is a number that SQLite has given out */
+    bool gives_rowids;                 /* a column of another table may hold its hidden rowids */
     bool is_autoincrement;
     bool theirs_wins; /* --theirs */
     int number;       /* the column of the key, if it is a number; else -1 */
@@ -203,19 +204,25 @@ merge_table *merge_table_find(merge *m, const char *name);
 /* Its column of a name, or -1. */
 int merge_column_find(const merge_table *t, const char *name);
 
+/* Whether a column that is not declared as a reference has a name like one to a rowid. */
+bool merge_is_rowid_column(const merge_column *column);
+
 /* ---- numbers.c --------------------------------------------------------------------------------- */
 
 /* Decides which new rows of THEIRS are rows that OURS has, gives the others numbers that are free,
  * and lets references follow. May set `asks`. */
 void merge_numbers(merge *m);
 
-/* Writes down which numbers have moved, for the next merge. */
+/* Writes down which numbers have moved, for the next merge, and what AUTOINCREMENT has given out. */
 void merge_numbers_remember(merge *m);
 
 /* ---- rows.c ------------------------------------------------------------------------------------ */
 
 /* Finds the rows in which THEIRS differs from BASE. */
 void merge_rows_find(merge *m);
+
+/* Gives new rows of THEIRS rowids that are free, and notes which have moved. */
+void merge_rows_place(merge *m, merge_table *t);
 
 /* Joins them with those of OURS and writes what is new, in rounds, until nothing is refused. */
 void merge_rows_join(merge *m);

@@ -269,7 +269,9 @@ static bool names_another(const merge *m, const char *column, const merge_table 
 {
     size_t n = names_table(column, of);
     for (int i = 0; i < m->n; i++)
-        if (m->table[i].number >= 0 && names_table(column, &m->table[i]) > n) return true;
+        if ((m->table[i].number >= 0 || m->table[i].gives_rowids) &&
+            names_table(column, &m->table[i]) > n)
+            return true;
     return false;
 }
 
@@ -302,7 +304,7 @@ static void ask_of_column(merge *m, merge_table *t, int i, merge_table *of)
 {
     const merge_column *column = &t->column[i];
     if (!merge_integer_for(m, t, i, CLI_SQL_MERGE_HOLDS_MOVED, of->i) ||
-        !holds_numbers(m, t, i, of))
+        (of->number >= 0 && !holds_numbers(m, t, i, of)))
         return;
     if (is_like_reference(column->name, of)) {
         m->asks = true;
@@ -360,6 +362,22 @@ static void follow_all(merge *m)
         }
 }
 
+/* Rowids that no column shows. */
+static void follow_rowids(merge *m, merge_table *of)
+{
+    merge_rows_place(m, of);
+    if (merge_integer(m, of, -1, CLI_SQL_MERGE_COUNT_CHANGED_NUMBERS) == 0) return;
+    for (int i = 0; i < m->n; i++)
+        for (int k = 0; k < m->table[i].n; k++) {
+            merge_table *t = &m->table[i];
+            if (t->column[k].of == of->i)
+                follow(m, t, k, CLI_SQL_MERGE_FOLLOW, of->i);
+            else if (merge_is_rowid_column(&t->column[k]) &&
+                     !names_another(m, t->column[k].name, of))
+                ask_of_column(m, t, k, of);
+        }
+}
+
 void merge_numbers(merge *m)
 {
     for (int i = 0; i < m->n; i++)
@@ -381,13 +399,27 @@ void merge_numbers(merge *m)
     for (int i = 0; i < m->n; i++)
         if (m->table[i].gives_numbers) move_rows(m, &m->table[i]);
     ask(m);
-    if (!m->asks) follow_all(m);
+    if (m->asks) return;
+    follow_all(m);
+    for (int i = 0; i < m->n; i++)
+        if (m->table[i].gives_rowids) follow_rowids(m, &m->table[i]);
+}
+
+/* AUTOINCREMENT gives no number out again that THEIRS has given out, also to a row that is gone. */
+static void raise_sequence(merge *m, const merge_table *t)
+{
+    int64_t n = sequence_of(m, t, "theirs");
+    if (n <= sequence_of(m, t, "main")) return;
+    const char *const texts[] = {t->name, merge_text(m, "%lld", (long long)n)};
+    merge_run_texts(m, CLI_SQL_MERGE_RAISE_SEQUENCE, texts, 2);
+    merge_run_texts(m, CLI_SQL_MERGE_BEGIN_SEQUENCE, texts, 2);
 }
 
 void merge_numbers_remember(merge *m)
 {
     for (int i = 0; i < m->n; i++) {
         merge_table *t = &m->table[i];
+        if (t->is_autoincrement) raise_sequence(m, t);
         if (!t->gives_numbers || !merge_integer(m, t, -1, CLI_SQL_MERGE_HAS_NUMBERS)) continue;
         cli_run(&m->into, CLI_SQL_MERGE_NUMBERS_MAKE);
         merge_run(m, t, -1, CLI_SQL_MERGE_NUMBERS_ADD);

@@ -44,6 +44,22 @@ static void link_rows(merge *m, merge_table *t)
     }
 }
 
+static void place_rows(merge *m, merge_table *t)
+{
+    if (!t->rowid || t->number >= 0) return;
+    merge_run(m, t, -1, CLI_SQL_MERGE_KEEP_ROWIDS);
+    merge_run(m, t, -1, CLI_SQL_MERGE_MOVE_ROWIDS);
+}
+
+void merge_rows_place(merge *m, merge_table *t)
+{
+    if (!merge_integer(m, t, -1, CLI_SQL_MERGE_HAS_NEW)) return;
+    link_rows(m, t);
+    place_rows(m, t);
+    merge_run(m, t, -1, CLI_SQL_MERGE_ROWIDS_MOVED);
+    merge_run(m, t, -1, CLI_SQL_MERGE_UNLINK); /* each round links rows by what has followed */
+}
+
 /* ---- findings of a round ------------------------------------------------------------------------- */
 
 typedef struct merge_finding {
@@ -240,10 +256,7 @@ static void play_round(merge *m)
         merge_table *t = &m->table[i];
         if (!merge_integer(m, t, -1, CLI_SQL_MERGE_HAS_CHANGES)) continue;
         link_rows(m, t);
-        if (t->rowid && t->number < 0) {
-            merge_run(m, t, -1, CLI_SQL_MERGE_KEEP_ROWIDS);
-            merge_run(m, t, -1, CLI_SQL_MERGE_MOVE_ROWIDS);
-        }
+        place_rows(m, t);
         merge_run(m, t, -1, CLI_SQL_MERGE_RESOLVE);
         merge_run(m, t, -1, CLI_SQL_MERGE_DECIDE);
         write_rows(m, t);

@@ -326,14 +326,24 @@ UPDATE temp._merge_d{n} AS d SET was = 1, orid = x.rid, {C, |o# = d.b#}
          WHERE g.i <= g.fewer - max(0, g.had - o.has)) AS x
  WHERE d.n = x.gone;
 
+-- A new row keeps its rowid if that is free, or that of a row that is taken away: a row without a key that THEIRS changed.
 -- name: MERGE_KEEP_ROWIDS
-UPDATE temp._merge_d{n} AS d SET prid = rid WHERE NOT was AND op <> 'D' AND NOT EXISTS (SELECT 1 FROM {T} AS o WHERE {orid} = d.rid);
+UPDATE temp._merge_d{n} AS d SET prid = rid
+ WHERE prid IS NULL AND NOT was AND op <> 'D' AND NOT EXISTS (
+       SELECT 1 FROM {T} AS o WHERE {orid} = d.rid
+          AND {orid} NOT IN (SELECT orid FROM temp._merge_d{n} WHERE op = 'D' AND was AND stays IS NULL AND refused IS NULL AND {C AND |~o#~b#~}));
 
 -- name: MERGE_MOVE_ROWIDS
 UPDATE temp._merge_d{n} AS d SET prid = x.rid
-  FROM (SELECT n, max(coalesce((SELECT max({orid}) FROM {T} AS o), 0), coalesce((SELECT max(rid) FROM temp._merge_d{n}), 0)) + row_number() OVER (ORDER BY n) AS rid
+  FROM (SELECT n, max(coalesce((SELECT max({orid}) FROM {T} AS o), 0), coalesce((SELECT max(max(rid, coalesce(prid, 0))) FROM temp._merge_d{n}), 0)) + row_number() OVER (ORDER BY n) AS rid
           FROM temp._merge_d{n} WHERE NOT was AND op <> 'D' AND prid IS NULL) AS x
  WHERE d.n = x.n;
+
+-- name: MERGE_ROWIDS_MOVED
+INSERT INTO temp._merge_moves SELECT {n}, rid, CASE WHEN was THEN orid ELSE prid END AS has, 'moved' FROM temp._merge_d{n} WHERE op = 'I' AND rid <> has;
+
+-- name: MERGE_UNLINK
+UPDATE temp._merge_d{n} SET was = 0, orid = NULL, {C, |o# = NULL};
 
 -- name: MERGE_RESOLVE
 UPDATE temp._merge_d{n} SET {C, |r# = CASE WHEN refused IS NOT NULL THEN o# WHEN NOT was THEN t# WHEN op IN ('D', 'R') THEN o# WHEN op = 'U' AND ~t#~b#~ THEN o# WHEN op = 'U' AND ~o#~b#~ THEN t# WHEN @s THEN o# + (t# - CASE op WHEN 'U' THEN b# ELSE 0 END) WHEN ~o#~t#~ THEN o# ELSE @w END};
@@ -484,6 +494,12 @@ SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE was AND refused IS NULL AND 
 -- row: a digest of the row of THEIRS. ours: NULL if it was left out, or is gone.
 -- name: MERGE_NUMBERS_MAKE
 CREATE TABLE IF NOT EXISTS main._merge_numbers(table_name TEXT NOT NULL, theirs INTEGER NOT NULL, row INTEGER NOT NULL, ours INTEGER, PRIMARY KEY (table_name, theirs, row)) WITHOUT ROWID;
+
+-- name: MERGE_RAISE_SEQUENCE
+UPDATE main.sqlite_sequence SET seq = max(seq, CAST(?2 AS INTEGER)) WHERE name = ?1 COLLATE NOCASE;
+
+-- name: MERGE_BEGIN_SEQUENCE
+INSERT INTO main.sqlite_sequence(name, seq) SELECT ?1, CAST(?2 AS INTEGER) WHERE NOT EXISTS (SELECT 1 FROM main.sqlite_sequence WHERE name = ?1 COLLATE NOCASE);
 
 -- name: MERGE_HAS_NUMBERS
 SELECT EXISTS (SELECT 1 FROM temp._merge_moves WHERE tab = {n} AND theirs <> ours)

@@ -64,6 +64,13 @@ static void write_moved(place at)
         return;
     }
     const merge_table *of = &at.m->table[column->of];
+    if (of->number < 0) {
+        sqlite3_str_appendf(at.out,
+                            "CASE WHEN EXISTS (SELECT 1 FROM temp._merge_d%d AS p WHERE p.op = 'I'"
+                            " AND p.rid = d.t%d) THEN NULL ELSE d.t%d END",
+                            of->i, at.column, at.column);
+        return;
+    }
     if (of->i == at.t->i)
         sqlite3_str_appendf(at.out, "CASE WHEN d.t%d = d.t%d THEN o.%s ELSE ", at.column,
                             of->number, of->column[of->number].quoted);
@@ -404,6 +411,12 @@ merge_table *merge_table_find(merge *m, const char *name)
     return NULL;
 }
 
+bool merge_is_rowid_column(const merge_column *column)
+{
+    return column->of < 0 && !column->is_no_reference && !column->adds &&
+           sqlite3_strlike("%rowid%", column->name, 0) == 0;
+}
+
 int merge_column_find(const merge_table *t, const char *name)
 {
     for (int i = 0; i < t->n; i++)
@@ -637,6 +650,8 @@ static void apply_words(merge *m)
                      "merge: --ref %s: must be a column and the table whose numbers it holds, such "
                      "as --ref note_tag.tag_id=tag",
                      word);
+        if (of && of->number < 0 && !of->rowid)
+            cli_fail(m->c, "merge: --ref %s: rows of %s have no numbers", word, of->name);
         if (!t || !of) continue;
         t->column[i].of = of->i;
         t->column[i].is_said = true;
@@ -672,6 +687,17 @@ static bool spread_references(merge *m)
     return changed;
 }
 
+/* Whether a column may hold rowids of a table that has no column for them. */
+static bool may_hold_rowids(merge *m, const merge_table *of)
+{
+    for (int i = 0; i < m->n; i++)
+        for (int k = 0; k < m->table[i].n; k++) {
+            const merge_column *column = &m->table[i].column[k];
+            if (column->of == of->i || merge_is_rowid_column(column)) return true;
+        }
+    return false;
+}
+
 /* A key that is a foreign key follows its parent: those come first. */
 static void read_references(merge *m)
 {
@@ -698,6 +724,8 @@ static void read_references(merge *m)
         merge_table *t = &m->table[i];
         t->gives_numbers = t->number >= 0 && !t->is_virtual && t->column[t->number].of < 0 &&
                            m->mode != MERGE_COPIES && !merge_asks_for(m, "assigned=", t->name);
+        t->gives_rowids =
+            t->number < 0 && t->rowid && m->mode != MERGE_COPIES && may_hold_rowids(m, t);
         if (!t->gives_numbers) continue;
         t->base_row = merge_row_bytes(m, "base", t->name);
         t->theirs_row = merge_row_bytes(m, "theirs", t->name);

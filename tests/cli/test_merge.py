@@ -155,6 +155,27 @@ def test_rowids_of_ours_stay():
     assert rows("SELECT rowid, k, v FROM t ORDER BY k") == [(7, "a", 2), (9, "o", None), (13, "t", None), (12, "u", None)]
 
 
+def test_a_row_without_a_key_keeps_its_rowid_if_theirs_has_changed_it():
+    files("CREATE TABLE note(v); INSERT INTO note VALUES ('a'), ('b')", "INSERT INTO note VALUES ('o')", "UPDATE note SET v = 'A' WHERE v = 'a'")
+    merge()
+    assert rows("SELECT rowid, v FROM note") == [(1, "A"), (2, "b"), (3, "o")]
+
+
+LINKS = "CREATE TABLE note(v); CREATE TABLE link(id INTEGER PRIMARY KEY, note_rowid INTEGER, url TEXT); INSERT INTO note VALUES ('a'), ('b'); INSERT INTO link VALUES (1, 1, 'to a');"
+
+
+def test_a_column_that_is_called_rowid_is_asked_about():
+    files(LINKS, "INSERT INTO note VALUES ('o'); INSERT INTO link VALUES (2, 3, 'to o')", "INSERT INTO note VALUES ('t'); INSERT INTO link VALUES (2, 3, 'to t'), (3, 1, 'to a, too')")
+    assert merge(status=2) == [{"ask": "--ref link.note_rowid=note or --no-ref link.note_rowid"}]
+    merge("--ref", "link.note_rowid=note")
+    assert rows("SELECT url, v FROM link JOIN note ON note.rowid = note_rowid") == [("to a", "a"), ("to o", "o"), ("to t", "t"), ("to a, too", "a")]
+
+
+def test_a_reference_leads_to_a_table_with_numbers():
+    files(LINKS + "CREATE TABLE page(name TEXT PRIMARY KEY) WITHOUT ROWID")
+    refused("merge: --ref link.note_rowid=page: rows of page have no numbers", "--ref", "link.note_rowid=page")
+
+
 def test_a_column_called_rowid_may_be_renamed():
     files("CREATE TABLE t(k TEXT PRIMARY KEY, rowid)", "ALTER TABLE t RENAME COLUMN rowid TO place", "INSERT INTO t VALUES ('a', 'x')")
     merge()
@@ -310,6 +331,13 @@ def test_a_number_that_autoincrement_has_given_out_is_not_given_again():
     files("CREATE TABLE t(id INTEGER PRIMARY KEY AUTOINCREMENT, name)", "INSERT INTO t VALUES (1, 'gone'); DELETE FROM t", "INSERT INTO t VALUES (1, 'new')")
     merge()
     assert rows("SELECT * FROM t") == [(2, "new")]
+
+
+def test_the_greater_sequence_of_autoincrement_stays():
+    files("CREATE TABLE note(id INTEGER PRIMARY KEY AUTOINCREMENT, v); CREATE TABLE page(id INTEGER PRIMARY KEY AUTOINCREMENT); INSERT INTO note(v) VALUES (1)",
+          "INSERT INTO note(v) VALUES (2)", "INSERT INTO note(v) VALUES (3), (4), (5); DELETE FROM note WHERE id > 1; INSERT INTO page VALUES (7); DELETE FROM page")
+    merge()
+    assert rows("SELECT * FROM sqlite_sequence ORDER BY name") == [("note", 4), ("page", 7)]
 
 
 def test_what_refers_to_a_row_that_is_gone_does_not_refer_to_a_new_one():
