@@ -409,7 +409,7 @@ void merge_numbers(merge *m)
 static void raise_sequence(merge *m, const merge_table *t)
 {
     int64_t n = sequence_of(m, t, "theirs");
-    if (n <= sequence_of(m, t, "main")) return;
+    if (n <= sequence_of(m, t, "main") || n == sequence_of(m, t, "base")) return;
     const char *const texts[] = {t->name, merge_text(m, "%lld", (long long)n)};
     merge_run_texts(m, CLI_SQL_MERGE_RAISE_SEQUENCE, texts, 2);
     merge_run_texts(m, CLI_SQL_MERGE_BEGIN_SEQUENCE, texts, 2);
