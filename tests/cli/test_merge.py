@@ -512,6 +512,13 @@ def test_a_renamed_column_keeps_what_the_other_side_wrote():
         assert rows("SELECT stars FROM song") == [(8,), (7,), (3,)]
 
 
+def test_columns_beside_a_renamed_and_an_added_one_keep_what_both_sides_wrote():
+    files("CREATE TABLE t(id INTEGER PRIMARY KEY, a, b); INSERT INTO t VALUES (1, 'a', 'b')", "UPDATE t SET b = 'ours'",
+          "ALTER TABLE t RENAME COLUMN a TO c; ALTER TABLE t ADD COLUMN d; UPDATE t SET d = 'theirs'")
+    merge()
+    assert rows("SELECT id, c, b, d FROM t") == [(1, "a", "ours", "theirs")]
+
+
 def test_a_dropped_column_goes_unless_the_other_side_has_changed_it():
     files(SONGS, "", "ALTER TABLE song DROP COLUMN rating; UPDATE song SET plays = 1 WHERE id = 1")
     merge()
