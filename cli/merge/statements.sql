@@ -362,11 +362,11 @@ UPDATE temp._merge_d{n} SET refused = ?2 WHERE n = ?1;
 -- name: MERGE_ORPHANS
 SELECT d.n FROM temp._merge_d{n} AS d WHERE d.act = 'put' AND {F AND |d.r# IS NOT NULL} AND (NOT d.was OR {F OR |d.r# IS NOT d.o#})
    AND NOT EXISTS (SELECT 1 FROM {PT} AS p WHERE {F AND |p.@p = d.r#})
-   AND (EXISTS (SELECT 1 FROM temp._merge_d{Pn} AS p WHERE {F AND |d.r# IN (p.t$, p.b$, p.o$)}) OR EXISTS (SELECT 1 FROM {PH} AS t WHERE {F AND |@g = d.r#}) OR (d.was AND {F OR |d.r# IS NOT d.t#}));
+   AND (EXISTS (SELECT 1 FROM temp._merge_d{Pn} AS p WHERE {F AND |d.r# IN (p.t$, p.b$, p.o$)}) OR EXISTS (SELECT 1 FROM {PH} AS t WHERE {F AND |@g = d.r#}) OR (d.was AND ({F OR |d.r# IS NOT d.t#})));
 
 -- Some columns of a foreign key are of OURS, the others of THEIRS.
 -- name: MERGE_ORPHAN_OF_BOTH
-SELECT d.n FROM temp._merge_d{n} AS d WHERE d.n = ?1 AND d.was AND {F OR |d.r# IS NOT d.t#};
+SELECT d.n FROM temp._merge_d{n} AS d WHERE d.n = ?1 AND d.was AND ({F OR |d.r# IS NOT d.t#});
 
 -- name: MERGE_ORPHAN_OF_GONE
 SELECT p.n FROM temp._merge_d{Pn} AS p, temp._merge_d{n} AS d WHERE d.n = ?1 AND p.op = 'D' AND p.act = 'take' AND {F AND |p.o$ = d.r#};

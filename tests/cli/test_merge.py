@@ -485,6 +485,13 @@ def test_a_foreign_key_of_which_each_side_has_changed_a_column_stays_as_in_ours(
     assert rows("SELECT * FROM c") == [("x", 2, 1)]
 
 
+def test_a_parent_of_several_columns_comes_back_whatever_else_has_changed():
+    files("PRAGMA foreign_keys = ON; CREATE TABLE p(a, b, PRIMARY KEY (a, b)); CREATE TABLE c(x, a, b, FOREIGN KEY (a, b) REFERENCES p); INSERT INTO p VALUES (1, 2); INSERT INTO c VALUES (1, NULL, 2), (2, 1, 2), (3, NULL, NULL)",
+          "DELETE FROM c WHERE x = 2; DELETE FROM p", "UPDATE c SET a = 1 WHERE x = 1")
+    assert [(c["kind"], c["table"], c["taken"]) for c in conflicts(merge(status=1))] == [("foreign key", "p", "theirs")]
+    assert rows("SELECT * FROM c ORDER BY x") == [(1, 1, 2), (3, None, None)] and rows("SELECT * FROM p") == [(1, 2)]
+
+
 def test_no_trigger_fires():
     schema = SONGS + "CREATE TABLE total(n); INSERT INTO total VALUES (3); CREATE TRIGGER t AFTER INSERT ON song BEGIN UPDATE total SET n = n + 1; END;"
     files(schema, "", "INSERT INTO song VALUES (4, 'd', 0, 0)")
