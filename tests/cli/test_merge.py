@@ -168,6 +168,14 @@ def test_columns_may_have_all_names_of_the_rowid():
     assert rows("SELECT * FROM t") == [(1, 9, 1, 5), (2, 2, 2, 5), (3, 3, 3, 3), (4, 4, 4, 4)]
 
 
+def test_a_table_without_a_key_and_a_name_for_its_rowid_is_merged_if_theirs_has_not_changed_it():
+    files("CREATE TABLE t(rowid, oid, _rowid_); CREATE TABLE n(id INTEGER PRIMARY KEY)", "INSERT INTO t VALUES (1, 2, 3)", "INSERT INTO n VALUES (1)")
+    merge()
+    assert rows("SELECT * FROM t") == [(1, 2, 3)] and rows("SELECT * FROM n") == [(1,)]
+    make("theirs.db", "INSERT INTO t VALUES (4, 5, 6)")
+    refused("merge: t: the table has no key, and no name is left for its rowid")
+
+
 def test_rowids_of_ours_stay_in_a_table_made_anew():
     files("CREATE TABLE t(k TEXT PRIMARY KEY, v); INSERT INTO t(rowid, k, v) VALUES (7, 'a', 1), (9, 'b', 2)", "DELETE FROM t WHERE k = 'a'",
           "CREATE TABLE n(k TEXT PRIMARY KEY, v CHECK (1)); INSERT INTO n SELECT * FROM t; DROP TABLE t; ALTER TABLE n RENAME TO t")
