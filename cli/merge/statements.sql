@@ -477,17 +477,18 @@ CREATE TABLE IF NOT EXISTS main._merge_numbers(table_name TEXT NOT NULL, theirs 
 
 -- name: MERGE_HAS_NUMBERS
 SELECT EXISTS (SELECT 1 FROM temp._merge_moves WHERE tab = {n} AND (theirs <> ours OR why = 'known'))
-    OR EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE op = 'I' AND NOT was AND refused IS NOT NULL);
+    OR EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE op = 'I' AND NOT was AND (refused IS NOT NULL OR followed IS NOT NULL));
 
 -- name: MERGE_NUMBERS_ADD
 INSERT OR REPLACE INTO main._merge_numbers
 SELECT {name}, m.theirs, (SELECT merge_digest({theirs_row}) FROM {H} AS t WHERE {theirs_key} = m.theirs) AS seen, (SELECT o.{key} FROM {T} AS o WHERE o.{key} = m.ours)
   FROM temp._merge_moves AS m WHERE m.tab = {n} AND (m.theirs <> m.ours OR m.why = 'known') AND seen IS NOT NULL;
 
--- name: MERGE_NUMBERS_ADD_LEFT_OUT
+-- Rows that are not in OURS, or have another parent there.
+-- name: MERGE_NUMBERS_ADD_OTHERS
 INSERT OR REPLACE INTO main._merge_numbers
-SELECT {name}, d.becomes, (SELECT merge_digest({theirs_row}) FROM {H} AS t WHERE {theirs_key} = d.becomes) AS seen, NULL FROM temp._merge_d{n} AS d
- WHERE d.op = 'I' AND NOT d.was AND d.refused IS NOT NULL AND seen IS NOT NULL AND NOT EXISTS (SELECT 1 FROM temp._merge_moves AS m WHERE m.tab = {n} AND (m.theirs = d.becomes OR m.ours = d.becomes));
+SELECT {name}, d.becomes, (SELECT merge_digest({theirs_row}) FROM {H} AS t WHERE {theirs_key} = d.becomes) AS seen, CASE WHEN d.refused IS NULL THEN d.becomes END FROM temp._merge_d{n} AS d
+ WHERE d.op = 'I' AND NOT d.was AND (d.refused IS NOT NULL OR d.followed IS NOT NULL) AND seen IS NOT NULL AND NOT EXISTS (SELECT 1 FROM temp._merge_moves AS m WHERE m.tab = {n} AND (m.theirs = d.becomes OR m.ours = d.becomes));
 
 -- name: MERGE_CONFLICTS_MAKE
 CREATE TABLE main._merge_conflicts(id INTEGER PRIMARY KEY, kind TEXT, table_name TEXT, row_key TEXT, column_name TEXT, base, ours, theirs, taken TEXT, note TEXT);

@@ -415,6 +415,14 @@ def test_a_row_that_was_left_out_is_none_that_ours_has_inserted_since():
     assert rows("SELECT n, name FROM child JOIN t ON id = t") == [("x", "c")]
 
 
+def test_a_child_that_follows_another_parent_is_known_in_the_same_merge_again():
+    files("CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT UNIQUE); CREATE TABLE c(id INTEGER PRIMARY KEY, t INT REFERENCES t); INSERT INTO t VALUES (1, 'a')",
+          "UPDATE t SET name = 'b'", "INSERT INTO t VALUES (2, 'b'); INSERT INTO c VALUES (1, 2)")
+    merge(status=1)
+    merge(status=1)
+    assert rows("SELECT * FROM c") == [(1, 1)]
+
+
 def test_a_parent_that_has_moved_before_comes_back():
     files(THINGS, "INSERT INTO t VALUES (1, 'ours', 0)")
     goes_on("INSERT INTO t VALUES (1, 'theirs', 5), (2, 'other', 6)")
