@@ -143,6 +143,14 @@ static const char *put_in(merge *m, const char *from, const char *to)
     return to[at] == ',' ? merge_text(m, "%.*s", (int)size - 1, to + at + 1) : NULL;
 }
 
+/* Whether a column was renamed so. */
+static bool is_new_name(const merge_steps *steps, const char *name)
+{
+    for (int i = 0; i < steps->n; i++)
+        if (steps->step[i].what == STEP_RENAME && strcmp(steps->step[i].to, name) == 0) return true;
+    return false;
+}
+
 static void add_columns(merge *m, merge_steps *steps, const char *words, const names *from,
                         const names *to)
 {
@@ -150,11 +158,7 @@ static void add_columns(merge *m, merge_steps *steps, const char *words, const n
     for (const char *s = words; *s;) {
         const char *end = end_of_column(s);
         while (s < end && isspace((unsigned char)*s)) s++;
-        while (k < to->n && has_name(from, to->name[k])) k++;
-        for (int i = 0; i < steps->n; i++) /* a column that was renamed is not new */
-            if (steps->step[i].what == STEP_RENAME && k < to->n &&
-                strcmp(steps->step[i].to, to->name[k]) == 0)
-                k++, i = -1;
+        while (k < to->n && (has_name(from, to->name[k]) || is_new_name(steps, to->name[k]))) k++;
         if (k == to->n) return;
         const char *column = merge_text(m, "%.*s", (int)(end - s), s);
         add_step(

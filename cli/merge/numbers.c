@@ -423,6 +423,6 @@ void merge_numbers_remember(merge *m)
         if (!t->gives_numbers || !merge_integer(m, t, -1, CLI_SQL_MERGE_HAS_NUMBERS)) continue;
         cli_run(&m->into, CLI_SQL_MERGE_NUMBERS_MAKE);
         merge_run(m, t, -1, CLI_SQL_MERGE_NUMBERS_ADD);
-        merge_run(m, t, -1, CLI_SQL_MERGE_NUMBERS_ADD_LEFT_OUT);
+        merge_run(m, t, -1, CLI_SQL_MERGE_NUMBERS_ADD_OTHERS);
     }
 }

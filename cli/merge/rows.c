@@ -16,8 +16,9 @@ static void find_rows(merge *m, merge_table *t)
     merge_run(m, t, -1, CLI_SQL_MERGE_MAKE_ROWS);
     if (!t->in_theirs) return;
     if (t->key == KEY_NONE && !t->rowid) {
-        cli_fail(m->c, "merge: %s: the table has no key, and no name is left for its rowid",
-                 t->name);
+        if (!t->in_base || !merge_has_rows_of_base(m, "theirs", t->name))
+            cli_fail(m->c, "merge: %s: the table has no key, and no name is left for its rowid",
+                     t->name);
     } else if (t->key == KEY_NONE) {
         merge_run(m, t, -1, CLI_SQL_MERGE_FIND_MORE);
         if (t->in_base) merge_run(m, t, -1, CLI_SQL_MERGE_FIND_FEWER);

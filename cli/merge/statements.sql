@@ -377,11 +377,11 @@ UPDATE temp._merge_d{n} SET refused = ?2 WHERE n = ?1;
 -- name: MERGE_ORPHANS
 SELECT d.n FROM temp._merge_d{n} AS d WHERE d.act = 'put' AND {F AND |d.r# IS NOT NULL} AND (NOT d.was OR {F OR |d.r# IS NOT d.o#})
    AND NOT EXISTS (SELECT 1 FROM {PT} AS p WHERE {F AND |p.@p = d.r#})
-   AND (EXISTS (SELECT 1 FROM temp._merge_d{Pn} AS p WHERE {F AND |d.r# IN (p.t$, p.b$, p.o$)}) OR EXISTS (SELECT 1 FROM {PH} AS t WHERE {F AND |@g = d.r#}) OR (d.was AND {F OR |d.r# IS NOT d.t#}));
+   AND (EXISTS (SELECT 1 FROM temp._merge_d{Pn} AS p WHERE {F AND |d.r# IN (p.t$, p.b$, p.o$)}) OR EXISTS (SELECT 1 FROM {PH} AS t WHERE {F AND |@g = d.r#}) OR (d.was AND ({F OR |d.r# IS NOT d.t#})));
 
 -- Some columns of a foreign key are of OURS, the others of THEIRS.
 -- name: MERGE_ORPHAN_OF_BOTH
-SELECT d.n FROM temp._merge_d{n} AS d WHERE d.n = ?1 AND d.was AND {F OR |d.r# IS NOT d.t#};
+SELECT d.n FROM temp._merge_d{n} AS d WHERE d.n = ?1 AND d.was AND ({F OR |d.r# IS NOT d.t#});
 
 -- name: MERGE_ORPHAN_OF_GONE
 SELECT p.n FROM temp._merge_d{Pn} AS p, temp._merge_d{n} AS d WHERE d.n = ?1 AND p.op = 'D' AND p.act = 'take' AND {F AND |p.o$ = d.r#};
@@ -503,17 +503,18 @@ INSERT INTO main.sqlite_sequence(name, seq) SELECT ?1, CAST(?2 AS INTEGER) WHERE
 
 -- name: MERGE_HAS_NUMBERS
 SELECT EXISTS (SELECT 1 FROM temp._merge_moves WHERE tab = {n} AND theirs <> ours)
-    OR EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE op = 'I' AND NOT was AND refused IS NOT NULL);
+    OR EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE op = 'I' AND NOT was AND (refused IS NOT NULL OR followed IS NOT NULL));
 
 -- name: MERGE_NUMBERS_ADD
 INSERT OR REPLACE INTO main._merge_numbers
 SELECT {name}, m.theirs, (SELECT merge_digest({theirs_row}) FROM {H} AS t WHERE {theirs_key} = m.theirs) AS seen, (SELECT o.{key} FROM {T} AS o WHERE o.{key} = m.ours)
   FROM temp._merge_moves AS m WHERE m.tab = {n} AND m.theirs <> m.ours AND seen IS NOT NULL;
 
--- name: MERGE_NUMBERS_ADD_LEFT_OUT
+-- Rows that are not in OURS, or have another parent there.
+-- name: MERGE_NUMBERS_ADD_OTHERS
 INSERT OR REPLACE INTO main._merge_numbers
-SELECT {name}, d.becomes, (SELECT merge_digest({theirs_row}) FROM {H} AS t WHERE {theirs_key} = d.becomes) AS seen, NULL FROM temp._merge_d{n} AS d
- WHERE d.op = 'I' AND NOT d.was AND d.refused IS NOT NULL AND seen IS NOT NULL AND NOT EXISTS (SELECT 1 FROM temp._merge_moves AS m WHERE m.tab = {n} AND (m.theirs = d.becomes OR m.ours = d.becomes));
+SELECT {name}, d.becomes, (SELECT merge_digest({theirs_row}) FROM {H} AS t WHERE {theirs_key} = d.becomes) AS seen, CASE WHEN d.refused IS NULL THEN d.becomes END FROM temp._merge_d{n} AS d
+ WHERE d.op = 'I' AND NOT d.was AND (d.refused IS NOT NULL OR d.followed IS NOT NULL) AND seen IS NOT NULL AND NOT EXISTS (SELECT 1 FROM temp._merge_moves AS m WHERE m.tab = {n} AND (m.theirs = d.becomes OR m.ours = d.becomes));
 
 -- name: MERGE_CONFLICTS_MAKE
 CREATE TABLE main._merge_conflicts(id INTEGER PRIMARY KEY, kind TEXT, table_name TEXT, row_key TEXT, column_name TEXT, base, ours, theirs, taken TEXT, note TEXT);

@@ -189,6 +189,14 @@ def test_columns_may_have_all_names_of_the_rowid():
     assert rows("SELECT * FROM t") == [(1, 9, 1, 5), (2, 2, 2, 5), (3, 3, 3, 3), (4, 4, 4, 4)]
 
 
+def test_a_table_without_a_key_and_a_name_for_its_rowid_is_merged_if_theirs_has_not_changed_it():
+    files("CREATE TABLE t(rowid, oid, _rowid_); CREATE TABLE n(id INTEGER PRIMARY KEY)", "INSERT INTO t VALUES (1, 2, 3)", "INSERT INTO n VALUES (1)")
+    merge()
+    assert rows("SELECT * FROM t") == [(1, 2, 3)] and rows("SELECT * FROM n") == [(1,)]
+    make("theirs.db", "INSERT INTO t VALUES (4, 5, 6)")
+    refused("merge: t: the table has no key, and no name is left for its rowid")
+
+
 def test_rowids_of_ours_stay_in_a_table_made_anew():
     files("CREATE TABLE t(k TEXT PRIMARY KEY, v); INSERT INTO t(rowid, k, v) VALUES (7, 'a', 1), (9, 'b', 2)", "DELETE FROM t WHERE k = 'a'",
           "CREATE TABLE n(k TEXT PRIMARY KEY, v CHECK (1)); INSERT INTO n SELECT * FROM t; DROP TABLE t; ALTER TABLE n RENAME TO t")
@@ -440,6 +448,14 @@ def test_a_row_that_was_left_out_is_none_that_ours_has_inserted_since():
     assert rows("SELECT n, name FROM child JOIN t ON id = t") == [("x", "c")]
 
 
+def test_a_child_that_follows_another_parent_is_known_in_the_same_merge_again():
+    files("CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT UNIQUE); CREATE TABLE c(id INTEGER PRIMARY KEY, t INT REFERENCES t); INSERT INTO t VALUES (1, 'a')",
+          "UPDATE t SET name = 'b'", "INSERT INTO t VALUES (2, 'b'); INSERT INTO c VALUES (1, 2)")
+    merge(status=1)
+    merge(status=1)
+    assert rows("SELECT * FROM c") == [(1, 1)]
+
+
 def test_a_parent_that_has_moved_before_comes_back():
     files(THINGS, "INSERT INTO t VALUES (1, 'ours', 0)")
     goes_on("INSERT INTO t VALUES (1, 'theirs', 5), (2, 'other', 6)")
@@ -524,6 +540,13 @@ def test_a_foreign_key_of_which_each_side_has_changed_a_column_stays_as_in_ours(
     assert rows("SELECT * FROM c") == [("x", 2, 1)]
 
 
+def test_a_parent_of_several_columns_comes_back_whatever_else_has_changed():
+    files("PRAGMA foreign_keys = ON; CREATE TABLE p(a, b, PRIMARY KEY (a, b)); CREATE TABLE c(x, a, b, FOREIGN KEY (a, b) REFERENCES p); INSERT INTO p VALUES (1, 2); INSERT INTO c VALUES (1, NULL, 2), (2, 1, 2), (3, NULL, NULL)",
+          "DELETE FROM c WHERE x = 2; DELETE FROM p", "UPDATE c SET a = 1 WHERE x = 1")
+    assert [(c["kind"], c["table"], c["taken"]) for c in conflicts(merge(status=1))] == [("foreign key", "p", "theirs")]
+    assert rows("SELECT * FROM c ORDER BY x") == [(1, 1, 2), (3, None, None)] and rows("SELECT * FROM p") == [(1, 2)]
+
+
 def test_no_trigger_fires():
     schema = SONGS + "CREATE TABLE total(n); INSERT INTO total VALUES (3); CREATE TRIGGER t AFTER INSERT ON song BEGIN UPDATE total SET n = n + 1; END;"
     files(schema, "", "INSERT INTO song VALUES (4, 'd', 0, 0)")
@@ -549,6 +572,13 @@ def test_a_renamed_column_keeps_what_the_other_side_wrote():
         files(SONGS, how[ours], how[theirs])
         merge()
         assert rows("SELECT stars FROM song") == [(8,), (7,), (3,)]
+
+
+def test_columns_beside_a_renamed_and_an_added_one_keep_what_both_sides_wrote():
+    files("CREATE TABLE t(id INTEGER PRIMARY KEY, a, b); INSERT INTO t VALUES (1, 'a', 'b')", "UPDATE t SET b = 'ours'",
+          "ALTER TABLE t RENAME COLUMN a TO c; ALTER TABLE t ADD COLUMN d; UPDATE t SET d = 'theirs'")
+    merge()
+    assert rows("SELECT id, c, b, d FROM t") == [(1, "a", "ours", "theirs")]
 
 
 def test_a_dropped_column_goes_unless_the_other_side_has_changed_it():

@@ -2,7 +2,8 @@
 
 The model reads a file into rows that know themselves: a row with a number is known by its mark; one
 with a key by its key, in which numbers of other rows are replaced by those rows; rows without a key are
-counted. A reference is the row that it leads to. So the model never looks at a number, which is what a
+counted. A reference is the row that it leads to; one that leads to no row that any file had is loose:
+another row may be given its number, so that nothing can be said of it, in this merge or a later one. So the model never looks at a number, which is what a
 merge may change; it joins the rows of two branches by UNIQUE values, merges column by column, and brings
 parents back. Where a constraint refuses a row, each row that differs from the model must be listed.
 """
@@ -33,6 +34,7 @@ class State:
         self.rows, self.keyless, self.rowids, self.uid_of = {}, {}, {}, {}
         self.tables = [t for t in made.tables if db.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (t.name,)).fetchone()]
         self.twice = []
+        self.loose = set()  # (table, uid, column); uid is None in tables of which rows are known by it
         raw = {t.name: self.read(db, t) for t in self.tables}
         for t in self.tables:
             if t.kind == "number":
@@ -50,12 +52,14 @@ class State:
             self.rows[t.name], self.rowids[t.name] = {}, {}
             if t.kind == "none":
                 self.keyless[t.name] = collections.Counter(self.row_of(t, values, flat=True) for _, values in raw[t.name])
+                self.find_loose(t, None, *(dict(row) for row in self.keyless[t.name]))
                 continue
             for rowid, values in raw[t.name]:
                 uid = self.uid(t, values)
                 if uid in self.rows[t.name]:
                     self.twice.append((t.name, uid))
                 self.rows[t.name][uid] = self.row_of(t, values)
+                self.find_loose(t, uid, self.rows[t.name][uid])
                 self.rowids[t.name][uid] = rowid
 
     def read(self, db, t):
@@ -75,6 +79,10 @@ class State:
         if t.kind == "number":
             return self.uid_of[t.name][values[t.columns[0]]]
         return ("key", t.name, tuple(self.refer(c.to, values[c]) if c.to else folded(values[c], c.declared) for c in t.of("key")))
+
+    def find_loose(self, t, uid, *rows):
+        for row in rows:
+            self.loose |= {(t.name, None if c.role == "key" else uid, c) for c, value in row.items() if c.to and value[0] == "number"}
 
     def row_of(self, t, values, flat=False):
         row = {c: self.refer(c.to, v) if c.to else canonical(v) for c, v in values.items() if not c.generated and c.role != "id"}
@@ -104,6 +112,7 @@ class Merge:
         self.columns, self.deleted, self.foreign, self.schema = set(), set(), set(), set()
         self.read_all()
         self.join()
+        self.find_loose()
         self.names_of_result()
         self.merged, self.keyless = {}, {}
         for t in made.tables:
@@ -121,6 +130,16 @@ class Merge:
         ours_had = ours_had if self.before else [self.base.uid_of]
         self.ours = State(made, made.schemas[ours], made.files[ours], self.aliases, gone=ours_had)
         self.theirs = State(made, made.schemas[theirs], made.files[theirs], self.aliases, self.split, gone=[self.base.uid_of, *theirs_had])
+
+    def find_loose(self):
+        """References that are loose, or have been in a merge before."""
+        earlier = set().union(*(merge.loose for merge in (self.before, self.other) if merge))
+        known = lambda uid: uid and (*uid[:2], self.aliases.get((uid[1], uid[2]), uid[2])) if uid and uid[0] == "mark" else uid
+        self.loose = {(t, known(uid), c) for t, uid, c in earlier} | self.base.loose | self.ours.loose | self.theirs.loose
+        self.loose_rows = {(t, uid) for t, uid, _ in self.loose}
+
+    def is_loose(self, t, uid):
+        return (t, uid) in self.loose_rows or (t, None) in self.loose_rows
 
     def numbers_of_ours(self):
         """Which row a number of OURS meant."""
@@ -152,7 +171,7 @@ class Merge:
             mine, other = self.ours, self.theirs
             for uid in set(mine.rows[t.name]) & set(other.rows[t.name]) - set(self.base.rows.get(t.name, {})):
                 same = mine.rowids[t.name][uid] == other.rowids[t.name][uid] and all(
-                    self.value(mine.rows[t.name][uid], c) == self.value(other.rows[t.name][uid], c) for c in t.columns if not c.generated and c.role != "id")
+                    self.value(mine.rows[t.name][uid], c) == self.value(other.rows[t.name][uid], c) for c in t.columns if not c.generated and c.role != "id" and self.name_of(t, c))
                 if not same and uid[2].startswith("common") and (t.name, uid) not in self.joined and not self.were_joined(t, uid):
                     self.split.add((t.name, uid[2]))
         return len(self.split) > before
@@ -188,12 +207,15 @@ class Merge:
 
     # ---- names ----
 
+    def name_of(self, t, c):
+        return name_of(c, *(self.made.schemas[name] for name in self.branch), self.was_changed(t, c, self.ours))
+
     def names_of_result(self):
         made = self.made
         base, ours, theirs = (made.schemas[name] for name in self.branch)
         for t in made.tables:
             for c in t.columns:
-                name = name_of(c, base, ours, theirs, self.was_changed(t, c, self.ours))
+                name = self.name_of(t, c)
                 if c in base and (c not in ours) != (c not in theirs) and t in self.ours.tables and t in self.theirs.tables:
                     if self.was_changed(t, c, self.ours if c in ours else self.theirs):
                         self.schema.add((t.name, base[c]))
@@ -345,7 +367,7 @@ class Merge:
         mine, other = self.ours.rows[parent.name].get(uid) if parent in self.ours.tables else None, self.theirs.rows[parent.name].get(uid) if parent in self.theirs.tables else None
         if mine is None and other is None:
             return False
-        row = mine if mine is not None else other
+        row = {**self.base.rows.get(parent.name, {}).get(uid, {}), **(mine if mine is not None else other)}
         self.merged[parent.name][uid] = {c: self.value(row, c) for c in self.columns_of(parent)}
         self.foreign.add((parent.name, uid))
         return True

@@ -409,7 +409,7 @@ class Made:
                 t.columns.append(c)
                 names[c] = name
                 self.changed[branch, t.name].append("add " + name)
-        elif what == "rename" and plain:
+        elif what == "rename" and plain and "rebuild" not in self.changed[branch, t.name]:  # that may be another column
             c, name = draw.pick(plain), self.name(["renamed", "called", "new name"], taken)
             if self.do(branch, f"ALTER TABLE {quoted(t.name)} RENAME COLUMN {quoted(names[c])} TO {quoted(name)}"):
                 names[c] = name
