@@ -82,10 +82,27 @@ bool merge_has_rows_of_base(merge *m, const char *schema, const char *table)
 /* ---- columns ------------------------------------------------------------------------------------- */
 
 /* Runs steps on main. */
+/* A column that an index, a view or a trigger of OURS alone needs stays. */
+static void drop_column(merge *m, const char *table, const merge_step *step)
+{
+    const char *sql = merge_text(m, "ALTER TABLE main.\"%w\" %s", table, step->sql);
+    int rc = m->c->failed ? SQLITE_OK : sqlite3_exec(m->into.db, sql, NULL, NULL, NULL);
+    if ((rc & 0xff) == SQLITE_ERROR)
+        merge_conflict(m, "schema", table, step->name, "ours",
+                       merge_text(m, "the column was dropped in theirs, and ours needs it: %s",
+                                  sqlite3_errmsg(m->into.db)));
+    else if (rc != SQLITE_OK)
+        cli_fail_file(&m->into, "");
+}
+
 static void alter_table(merge *m, const char *table, const merge_steps *steps)
 {
     for (int i = 0; i < steps->n && !m->c->failed; i++)
-        cli_run(&m->into, merge_text(m, "ALTER TABLE main.\"%w\" %s", table, steps->step[i].sql));
+        if (steps->step[i].what == STEP_DROP)
+            drop_column(m, table, &steps->step[i]);
+        else
+            cli_run(&m->into,
+                    merge_text(m, "ALTER TABLE main.\"%w\" %s", table, steps->step[i].sql));
 }
 
 /* What a column was called before steps; NULL if they have added it. */

@@ -833,3 +833,10 @@ def test_a_file_that_somebody_writes_is_refused_and_stays_theirs():
     writer.close()
     assert rows("SELECT rating FROM song WHERE id = 1") == [(5,)]
     assert conflicts(merge(status=1))[0]["column"] == "rating"
+
+
+def test_a_dropped_column_that_an_index_of_ours_needs_stays_and_is_listed():
+    files(SONGS, "CREATE INDEX i ON song(rating)", "ALTER TABLE song DROP COLUMN rating; UPDATE song SET plays = 1 WHERE id = 1")
+    found, = conflicts(merge(status=1))
+    assert (found["kind"], found["table"], found["column"], found["taken"]) == ("schema", "song", "rating", "ours")
+    assert rows("SELECT * FROM song WHERE id = 1") == [(1, "a", 1, 1)] and rows("SELECT name FROM sqlite_master WHERE name = 'i'") == [("i",)]
