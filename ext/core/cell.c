@@ -165,7 +165,7 @@ static ctr_status open_summed(ctr_cell *cell, const uint8_t *bytes, size_t size,
         if (status != CTR_OK) return status;
         at += of_grants;
     }
-    if (life == 1 && at == end) return CTR_NEEDLESS;
+    if (life == 1 && at == end) return has_grants ? CTR_BAD_GRANTS : CTR_NEEDLESS;
     status = kind->check(at, end, id, summary);
     if (status != CTR_OK) return status;
 
