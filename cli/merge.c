@@ -232,6 +232,7 @@ static bool merge_all(merge *m)
     cli_run(&m->into, CLI_SQL_MERGE_MAKE_CONFLICT);
     cli_run(&m->into, CLI_SQL_MERGE_MAKE_NOTE);
     cli_run(&m->into, CLI_SQL_MERGE_MAKE_MOVES);
+    cli_run(&m->into, CLI_SQL_MERGE_INDEX_MOVES);
     cli_run(&m->into, CLI_SQL_MERGE_MAKE_NAMES);
     merge_schema_begin(m);
     merge_tables_read(m);

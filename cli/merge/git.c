@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -95,6 +96,21 @@ static void add_line(cli *c, const char *folder, const char *name, const char *l
     sqlite3_free(path);
 }
 
+/* Whether git will find the program by its name. */
+static bool is_in_path(void)
+{
+    const char *at = getenv("PATH");
+    while (at && *at) {
+        size_t n = strcspn(at, ":");
+        char *name = sqlite3_mprintf("%.*s/sqlite-counter", (int)n, at);
+        bool is_there = name && access(name, X_OK) == 0;
+        sqlite3_free(name);
+        if (is_there) return true;
+        at += n + (at[n] == ':');
+    }
+    return false;
+}
+
 void merge_install_driver(cli *c, const cli_arguments *given)
 {
     static char *const USUAL[] = {"*.db"};
@@ -116,6 +132,8 @@ void merge_install_driver(cli *c, const cli_arguments *given)
         puts("git merges databases by sqlite-counter here: commit .gitattributes and .gitignore; "
              "who "
              "clones runs this once, too");
+    if (!is_in_path())
+        cli_warn(c, "merge: sqlite-counter is in no folder of PATH: git will not find it");
     sqlite3_free(folder);
 }
 

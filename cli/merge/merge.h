@@ -33,7 +33,10 @@ typedef struct merge_column {
     bool is_typed;                   /* may hold 1 and 1.0, which IS takes for equal */
     bool adds;                       /* --add */
     int of;                          /* the table whose numbers it holds, or -1 */
+    bool is_said;                    /* --ref: of is no foreign key */
     bool is_no_reference;            /* --no-ref */
+    bool ours_lacks, theirs_lacks;   /* added by the other side, or dropped and kept */
+    bool is_kept;                    /* dropped by THEIRS, which does not say how it changed */
 } merge_column;
 
 /* Columns of a UNIQUE index, with the collations of the index. */
@@ -58,8 +61,9 @@ typedef struct merge_table {
     bool in_base, in_theirs;
     merge_key key;
     bool is_virtual, is_rtree;
-    const char *rowid;  /* a name of the rowid that no column has, or NULL */
-    bool gives_numbers; /* its key is a number that SQLite has given out */
+    const char *rowid;                 /* a name of the rowid that no column has, or NULL */
+    const char *base_row, *theirs_row; /* SQL: all values of a row, if it gives numbers */
+    bool gives_numbers;                /* its key is a number that SQLite has given out */
     bool is_autoincrement;
     bool theirs_wins; /* --theirs */
     int number;       /* the column of the key, if it is a number; else -1 */
@@ -166,6 +170,9 @@ void merge_schema_end(merge *m);
 
 /* How the declaration `to` of a table came from `from`. */
 merge_steps merge_explain(merge *m, const char *table, const char *from, const char *to);
+
+/* SQL for all values of a row of a table in a schema; "NULL" if it has none. */
+const char *merge_row_bytes(merge *m, const char *schema, const char *table);
 
 /* Whether a table of BASE has the same rows in a schema. */
 bool merge_has_rows_of_base(merge *m, const char *schema, const char *table);

@@ -9,6 +9,39 @@
 
 #include "cli/merge/merge.h"
 
+/* ---- numbers ------------------------------------------------------------------------------------- */
+
+static void run_number(merge *m, merge_table *t, const char *statement, int64_t number)
+{
+    sqlite3_stmt *run = merge_prepare(m, t, -1, statement);
+    sqlite3_bind_int64(run, 1, number);
+    cli_step(&m->into, run);
+    sqlite3_finalize(run);
+}
+
+/* What AUTOINCREMENT has given out in a file. */
+static int64_t sequence_of(merge *m, const merge_table *t, const char *schema)
+{
+    if (merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_HAS_SEQUENCE, schema)) == 0) return 0;
+    sqlite3_stmt *row =
+        merge_prepare_texts(m, merge_text(m, CLI_SQL_MERGE_SEQUENCE, schema), &t->name, 1);
+    int64_t n = cli_step(&m->into, row) ? sqlite3_column_int64(row, 0) : 0;
+    sqlite3_finalize(row);
+    return n;
+}
+
+/* Of the three files, and of rows that have moved. */
+static int64_t greatest_number(merge *m, merge_table *t)
+{
+    static const char *const SCHEMAS[] = {"main", "base", "theirs"};
+    int64_t most = merge_integer(m, t, -1, CLI_SQL_MERGE_GREATEST);
+    for (int i = 0; i < 3 && t->is_autoincrement; i++) {
+        int64_t n = sequence_of(m, t, SCHEMAS[i]);
+        if (n > most) most = n;
+    }
+    return most;
+}
+
 /* ---- what was merged before ---------------------------------------------------------------------- */
 
 static bool has_numbers(merge *m, const char *schema)
@@ -40,12 +73,12 @@ static void read_known(merge *m)
                                       m->theirs_path, m->ours_path));
         sqlite3_finalize(row);
     }
-    if (!has_numbers(m, "main")) return;
-    for (int i = 0; i < m->n; i++) {
-        if (!m->table[i].gives_numbers) continue;
-        merge_run(m, &m->table[i], -1, merge_text(m, CLI_SQL_MERGE_KNOWN, lacks));
-        merge_run(m, &m->table[i], -1, CLI_SQL_MERGE_KNOWN_OTHERS_IN_BASE);
-        merge_run(m, &m->table[i], -1, CLI_SQL_MERGE_KNOWN_OTHERS_IN_THEIRS);
+    for (int i = 0; i < m->n && has_numbers(m, "main"); i++) {
+        merge_table *t = &m->table[i];
+        if (!t->gives_numbers) continue;
+        merge_run(m, t, -1, merge_text(m, CLI_SQL_MERGE_KNOWN_IN_BASE, lacks));
+        merge_run(m, t, -1, merge_text(m, CLI_SQL_MERGE_KNOWN_IN_THEIRS, lacks));
+        run_number(m, t, CLI_SQL_MERGE_KNOWN_LEFT_OUT, greatest_number(m, t));
     }
 }
 
@@ -60,6 +93,7 @@ static bool refers(merge *m, const merge_table *to, const char *question, int64_
             if (m->table[i].column[k].of != to->i) continue;
             sqlite3_stmt *row = merge_prepare(m, &m->table[i], k, question);
             sqlite3_bind_int64(row, 1, number);
+            if (sqlite3_bind_parameter_count(row) > 1) sqlite3_bind_int(row, 2, to->i);
             does = cli_step(&m->into, row) && sqlite3_column_int(row, 0);
             sqlite3_finalize(row);
         }
@@ -73,14 +107,6 @@ static bool is_so(merge *m, merge_table *t, const char *question, int64_t number
     bool is = cli_step(&m->into, row) && sqlite3_column_int(row, 0);
     sqlite3_finalize(row);
     return is;
-}
-
-static void run_number(merge *m, merge_table *t, const char *statement, int64_t number)
-{
-    sqlite3_stmt *run = merge_prepare(m, t, -1, statement);
-    sqlite3_bind_int64(run, 1, number);
-    cli_step(&m->into, run);
-    sqlite3_finalize(run);
 }
 
 /* One row under a number that was used again becomes two. */
@@ -140,8 +166,8 @@ static int64_t decide_table(merge *m, merge_table *t)
     return merge_integer(m, t, -1, CLI_SQL_MERGE_COUNT_UNDECIDED);
 }
 
-/* Until nothing more can be decided; rows that refer to each other in a circle are new. */
-static void decide_all(merge *m)
+/* Until nothing more can be decided. */
+static void decide_ready(merge *m)
 {
     int64_t before = -1, left = 0;
     do {
@@ -150,35 +176,63 @@ static void decide_all(merge *m)
         for (int i = 0; i < m->n; i++)
             if (m->table[i].gives_numbers) left += decide_table(m, &m->table[i]);
     } while (left > 0 && left < before && !m->c->failed);
+}
+
+/* Runs a statement on all tables with numbers. Returns the rows that it changed. */
+static int64_t run_all(merge *m, const char *statement)
+{
+    int64_t changed = 0;
     for (int i = 0; i < m->n; i++)
-        if (m->table[i].gives_numbers) merge_run(m, &m->table[i], -1, CLI_SQL_MERGE_DECIDE_REST);
+        if (m->table[i].gives_numbers && merge_integer(m, &m->table[i], -1, CLI_SQL_MERGE_HAS_NEW))
+            changed += merge_run(m, &m->table[i], -1, statement);
+    return changed;
+}
+
+/* Rows that refer to each other in a circle are equal to those of OURS together, or new. */
+static void decide_all(merge *m)
+{
+    decide_ready(m);
+    if (run_all(m, CLI_SQL_MERGE_ASSUME) > 0) {
+        while (run_all(m, CLI_SQL_MERGE_ASSUME_LESS) > 0 && !m->c->failed) continue;
+        run_all(m, CLI_SQL_MERGE_ASSUMED);
+        decide_ready(m);
+    }
+    run_all(m, CLI_SQL_MERGE_DECIDE_REST);
 }
 
 /* ---- numbers that are free ----------------------------------------------------------------------- */
 
-static int64_t greatest_number(merge *m, merge_table *t)
+/* The lesser of the first number that a statement finds and `first`. */
+static int64_t first_of(merge *m, sqlite3_stmt *row, int64_t first)
 {
-    static const char *const SCHEMAS[] = {"main", "base", "theirs"};
-    int64_t most = merge_integer(m, t, -1, CLI_SQL_MERGE_GREATEST);
-    for (int i = 0; i < 3 && t->is_autoincrement; i++) {
-        const char *has = merge_text(m, CLI_SQL_MERGE_HAS_SEQUENCE, SCHEMAS[i]);
-        if (merge_integer_of(m, has) == 0) continue;
-        sqlite3_stmt *row =
-            merge_prepare_texts(m, merge_text(m, CLI_SQL_MERGE_SEQUENCE, SCHEMAS[i]), &t->name, 1);
-        int64_t n = cli_step(&m->into, row) ? sqlite3_column_int64(row, 0) : 0;
-        sqlite3_finalize(row);
-        if (n > most) most = n;
+    bool is_found = cli_step(&m->into, row) && sqlite3_column_type(row, 0) != SQLITE_NULL;
+    int64_t found = is_found ? sqlite3_column_int64(row, 0) : first;
+    sqlite3_finalize(row);
+    return found < first ? found : first;
+}
+
+/* The first new number that OURS has given to a row, or has in a reference whose row is gone. */
+static int64_t first_taken(merge *m, merge_table *t)
+{
+    int64_t first = first_of(m, merge_prepare(m, t, -1, CLI_SQL_MERGE_FIRST_TAKEN), INT64_MAX);
+    if (t->is_autoincrement) {
+        sqlite3_stmt *given = merge_prepare(m, t, -1, CLI_SQL_MERGE_FIRST_GIVEN);
+        sqlite3_bind_int64(given, 1, sequence_of(m, t, "base"));
+        sqlite3_bind_int64(given, 2, sequence_of(m, t, "main"));
+        first = first_of(m, given, first);
     }
-    return most;
+    const char *left = merge_text(m, CLI_SQL_MERGE_FIRST_LEFT, t->number, t->i, t->number);
+    for (int i = 0; i < m->n; i++)
+        for (int k = 0; k < m->table[i].n; k++)
+            if (m->table[i].column[k].of == t->i && m->table[i].column[k].is_said)
+                first = first_of(m, merge_prepare(m, &m->table[i], k, left), first);
+    return first;
 }
 
 static void move_rows(merge *m, merge_table *t)
 {
-    sqlite3_stmt *row = merge_prepare(m, t, -1, CLI_SQL_MERGE_FIRST_TAKEN);
-    bool is_taken = cli_step(&m->into, row) && sqlite3_column_type(row, 0) != SQLITE_NULL;
-    int64_t first = is_taken ? sqlite3_column_int64(row, 0) : 0;
-    sqlite3_finalize(row);
-    if (is_taken) {
+    int64_t first = first_taken(m, t);
+    if (first < INT64_MAX) {
         int64_t most = greatest_number(m, t), n = merge_integer(m, t, -1, CLI_SQL_MERGE_COUNT_NEW);
         if (most > INT64_MAX - n)
             cli_fail(m->c, "merge: %s: no number above %lld is free for new rows", t->name, most);
@@ -336,9 +390,9 @@ void merge_numbers_remember(merge *m)
 {
     for (int i = 0; i < m->n; i++) {
         merge_table *t = &m->table[i];
-        if (!t->gives_numbers || merge_integer(m, t, -1, CLI_SQL_MERGE_COUNT_CHANGED_NUMBERS) == 0)
-            continue;
+        if (!t->gives_numbers || !merge_integer(m, t, -1, CLI_SQL_MERGE_HAS_NUMBERS)) continue;
         cli_run(&m->into, CLI_SQL_MERGE_NUMBERS_MAKE);
         merge_run(m, t, -1, CLI_SQL_MERGE_NUMBERS_ADD);
+        merge_run(m, t, -1, CLI_SQL_MERGE_NUMBERS_ADD_LEFT_OUT);
     }
 }

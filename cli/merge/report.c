@@ -159,6 +159,17 @@ static void fn_merge_bytes(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     result_of(ctx, out);
 }
 
+/* merge_digest(text): FNV-1a, a number that is another one if the text is. */
+static void fn_merge_digest(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    const unsigned char *text = sqlite3_value_text(argv[0]);
+    uint64_t digest = 0xcbf29ce484222325;
+    for (int n = sqlite3_value_bytes(argv[0]); text && n > 0; n--)
+        digest = (digest ^ *text++) * 0x100000001b3;
+    sqlite3_result_int64(ctx, (int64_t)digest);
+}
+
 static void fn_merge_has_rows(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     (void)argc;
@@ -173,11 +184,10 @@ void merge_report_functions(merge *m)
         const char *name;
         int argc;
         void (*call)(sqlite3_context *, int, sqlite3_value **);
-    } FUNCTIONS[] = {{"merge_shown", -1, fn_merge_shown},
-                     {"merge_list", -1, fn_merge_list},
-                     {"merge_pairs", -1, fn_merge_pairs},
-                     {"merge_bytes", -1, fn_merge_bytes},
-                     {"merge_has_rows", 2, fn_merge_has_rows}};
+    } FUNCTIONS[] = {
+        {"merge_shown", -1, fn_merge_shown},  {"merge_list", -1, fn_merge_list},
+        {"merge_pairs", -1, fn_merge_pairs},  {"merge_bytes", -1, fn_merge_bytes},
+        {"merge_digest", 1, fn_merge_digest}, {"merge_has_rows", 2, fn_merge_has_rows}};
     for (size_t i = 0; i < sizeof FUNCTIONS / sizeof *FUNCTIONS; i++)
         if (sqlite3_create_function(m->into.db, FUNCTIONS[i].name, FUNCTIONS[i].argc,
                                     SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, m,
@@ -276,9 +286,13 @@ static void print_table(merge *m, merge_table *t)
         write_moves(m, t, out, true);
         sqlite3_str_appendall(out, "]}");
     } else {
-        static const char *const WORDS[] = {"new", "new in both", "changed", "deleted"};
-        for (int i = 0; i < 4; i++) write_count(out, count[i], WORDS[i]);
+        const char *const words[] = {"new", m->mode == MERGE_COPIES ? "in both" : "new in both",
+                                     "changed", "deleted"};
+        for (int i = 0; i < 4; i++) write_count(out, count[i], words[i]);
         write_moves(m, t, out, false);
+        int64_t conflicts = merge_integer(m, t, -1, CLI_SQL_MERGE_COUNT_CONFLICTS_OF);
+        if (sqlite3_str_length(out) == 0)
+            write_count(out, conflicts, conflicts == 1 ? "conflict" : "conflicts");
         char *counts = sqlite3_str_finish(out);
         out = sqlite3_str_new(NULL);
         sqlite3_str_appendf(out, "%s: %s", t->name, counts ? counts : "nothing new");
@@ -328,7 +342,8 @@ static void print_conflict(merge *m, sqlite3_stmt *row)
     sqlite3_str *out = sqlite3_str_new(NULL);
     const char *taken = text_in(row, TAKEN);
     sqlite3_str_appendf(out, "conflict  %s", text_in(row, TABLE));
-    if (text_in(row, SHOWN)) sqlite3_str_appendf(out, " %s", text_in(row, SHOWN));
+    if (text_in(row, SHOWN) && *text_in(row, SHOWN))
+        sqlite3_str_appendf(out, " %s", text_in(row, SHOWN));
     if (text_in(row, COLUMN)) sqlite3_str_appendf(out, " %s", text_in(row, COLUMN));
     if (strcmp(text_in(row, KIND), "column") == 0) {
         sqlite3_str_appendall(out, ": ");
@@ -369,6 +384,22 @@ static void guess_adds(merge *m)
                     n, n == 1 ? "" : "s", t->name, column->name, n == 1 ? "was" : "were", t->name,
                     column->name);
         }
+}
+
+/* Rows without a key are not one row in two files. */
+static void tell_of_rows(merge *m)
+{
+    for (int i = 0; i < m->n; i++) {
+        merge_table *t = &m->table[i];
+        if (t->key != KEY_NONE) continue;
+        int64_t n = merge_integer(m, t, -1, CLI_SQL_MERGE_COUNT_BOTH_GONE);
+        if (n > 0)
+            merge_note(
+                m,
+                "%lld row%s of %s, which has no key, went on both sides, and others came: one "
+                "that was changed on both sides is two rows now",
+                n, n == 1 ? "" : "s", t->name);
+    }
 }
 
 /* What would have made it unnecessary. */
@@ -422,6 +453,7 @@ bool merge_report(merge *m)
             print_conflict(m, row);
     sqlite3_finalize(row);
     guess_adds(m);
+    tell_of_rows(m);
     tell_of_counters(m);
     print_notes(m, "0", "note");
     return conflicts > 0;

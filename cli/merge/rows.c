@@ -14,6 +14,7 @@
 static void find_rows(merge *m, merge_table *t)
 {
     merge_run(m, t, -1, CLI_SQL_MERGE_MAKE_ROWS);
+    if (!t->in_theirs) return;
     if (t->key == KEY_NONE && !t->rowid) {
         cli_fail(m->c, "merge: %s: the table has no key, and no name is left for its rowid",
                  t->name);
@@ -100,8 +101,7 @@ static void put_one_by_one(merge *m, merge_table *t)
 
 static void write_rows(merge *m, merge_table *t)
 {
-    bool by_key = t->key == KEY_COLUMNS && !t->rowid;
-    merge_run(m, t, -1, by_key ? CLI_SQL_MERGE_TAKE_BY_KEY : CLI_SQL_MERGE_TAKE);
+    merge_run(m, t, -1, !t->rowid ? CLI_SQL_MERGE_TAKE_BY_KEY : CLI_SQL_MERGE_TAKE);
     sqlite3_stmt *put = merge_prepare(m, t, -1, CLI_SQL_MERGE_PUT);
     int rc = put ? sqlite3_step(put) : SQLITE_ERROR;
     if (put && is_refusal(rc)) {
@@ -129,13 +129,16 @@ static int64_t row_of(merge *m, merge_table *t, const char *question, int64_t ro
 static void find_parent(merge *m, merge_table *t, int foreign, int64_t row)
 {
     const merge_table *parent = &m->table[t->foreign[foreign].parent];
-    int64_t gone = row_of(m, t, CLI_SQL_MERGE_ORPHAN_OF_GONE, row);
-    if (gone > 0)
+    bool is_mixed = row_of(m, t, CLI_SQL_MERGE_ORPHAN_OF_BOTH, row) > 0;
+    int64_t gone = is_mixed ? 0 : row_of(m, t, CLI_SQL_MERGE_ORPHAN_OF_GONE, row);
+    if (is_mixed)
+        refuse(m, t, row,
+               merge_text(m, "parent: no row of %s has the values of both sides", parent->name));
+    else if (gone > 0)
         add_finding(m,
                     &(merge_finding){
                         FINDING_STAYS, parent->i, -1, gone, 0,
-                        merge_text(m, "deleted in theirs, but a row of %s refers to it: it stays",
-                                   t->name)});
+                        merge_text(m, "deleted in theirs, but a row of %s refers to it", t->name)});
     else if (row_of(m, t, CLI_SQL_MERGE_ORPHAN_OF_REFUSED, row) > 0)
         refuse(m, t, row, merge_text(m, "parent: its row of %s was refused", parent->name));
     else
@@ -153,8 +156,7 @@ static void check_foreign(merge *m, merge_table *t, int foreign)
     while (cli_step(&m->into, row)) {
         bool is_taken = strcmp((const char *)sqlite3_column_text(row, 1), "take") == 0;
         const char *why =
-            is_taken ? merge_text(m, "deleted in theirs, but a row of %s refers to it: it stays",
-                                  t->name)
+            is_taken ? merge_text(m, "deleted in theirs, but a row of %s refers to it", t->name)
                      : merge_text(m, "parent: a row of %s refers to the value that was changed",
                                   t->name);
         add_finding(m, &(merge_finding){is_taken ? FINDING_STAYS : FINDING_REFUSED, parent->i, -1,

@@ -61,20 +61,19 @@ static void drop_object(merge *m, const object *o)
 
 /* ---- whether rows were changed ------------------------------------------------------------------- */
 
-/* The columns of a table as arguments. */
-static const char *columns_of(merge *m, const char *schema, const char *table)
+const char *merge_row_bytes(merge *m, const char *schema, const char *table)
 {
     sqlite3_stmt *row =
-        merge_prepare_texts(m, CLI_SQL_MERGE_COLUMN_LIST, (const char *const[]){table, schema}, 2);
-    const char *list = cli_step(&m->into, row) ? text_at(m, row, 0) : NULL;
+        merge_prepare_texts(m, CLI_SQL_MERGE_ROW_BYTES, (const char *const[]){table, schema}, 2);
+    const char *bytes = cli_step(&m->into, row) ? text_at(m, row, 0) : NULL;
     sqlite3_finalize(row);
-    return list ? list : "NULL";
+    return bytes ? bytes : "NULL";
 }
 
 bool merge_has_rows_of_base(merge *m, const char *schema, const char *table)
 {
-    const char *columns = columns_of(m, "base", table);
-    return is_equal(columns, columns_of(m, schema, table)) &&
+    const char *columns = merge_row_bytes(m, "base", table);
+    return is_equal(columns, merge_row_bytes(m, schema, table)) &&
            merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_SAME_ROWS, schema, table, table, columns,
                                           schema, table, columns, table, columns, table, columns,
                                           schema, table));
@@ -103,10 +102,10 @@ static const char *name_before(const merge_steps *steps, const char *name)
 }
 
 static void note_name(merge *m, const char *table, const char *column, const char *base,
-                      const char *theirs)
+                      const char *theirs, bool in_ours)
 {
-    merge_run_texts(m, CLI_SQL_MERGE_ADD_NAME, (const char *const[]){table, column, base, theirs},
-                    4);
+    const char *const texts[] = {table, column, base, theirs, in_ours ? column : NULL};
+    merge_run_texts(m, CLI_SQL_MERGE_ADD_NAME, texts, 5);
 }
 
 /* A column that has a file, or NULL. */
@@ -117,6 +116,15 @@ static const char *if_there(merge *m, const char *schema, const char *table, con
     bool is_there = cli_step(&m->into, row);
     sqlite3_finalize(row);
     return is_there ? column : NULL;
+}
+
+/* Whether OURS had a column of the result before THEIRS' steps. */
+static bool had_column(merge *m, const object *o, const merge_steps *ours,
+                       const merge_steps *theirs, const char *name)
+{
+    if (is_equal(o->ours, o->theirs)) return true;
+    if (!theirs->is_known) return if_there(m, "base", o->name, name);
+    return !ours->is_known || name_before(theirs, name) || !name_before(ours, name);
 }
 
 /* What each column of the result is called in BASE and THEIRS. */
@@ -137,7 +145,7 @@ static void map_columns(merge *m, const object *o, const merge_steps *ours,
         }
         if (before && o->base) before = if_there(m, "base", o->name, before);
         if (other) other = if_there(m, "theirs", o->name, other);
-        note_name(m, o->name, name, other ? before : NULL, other); /* neither has changed it */
+        note_name(m, o->name, name, before, other, had_column(m, o, ours, theirs, name));
     }
     sqlite3_finalize(row);
 }
@@ -165,9 +173,8 @@ static void keep_changed(merge *m, const object *o, merge_steps *theirs)
                           merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_SAME_COLUMN, name, "main",
                                                          o->name, name, o->name)) == 0;
         if (is_changed)
-            merge_conflict(
-                m, "schema", o->name, name, "ours",
-                "the column was dropped in theirs, and its values were changed in ours: it stays");
+            merge_conflict(m, "schema", o->name, name, "ours",
+                           "the column was dropped in theirs, and its values were changed in ours");
         else
             theirs->step[n++] = theirs->step[i];
     }
@@ -175,6 +182,24 @@ static void keep_changed(merge *m, const object *o, merge_steps *theirs)
 }
 
 /* ---- tables -------------------------------------------------------------------------------------- */
+
+/* A name of the rowid of a table as it was and as it is now, with a comma; "" if there is none. */
+static const char *rowid_of_both(merge *m, const char *table)
+{
+    static const char *const NAMES[] = {"rowid", "_rowid_", "oid"};
+    for (int i = 0; i < 3; i++) {
+        if (if_there(m, "main", "_merge_old", NAMES[i]) || if_there(m, "main", table, NAMES[i]))
+            continue;
+        char *sql = sqlite3_mprintf("SELECT a.%s, b.%s FROM main._merge_old AS a, main.\"%w\" AS b",
+                                    NAMES[i], NAMES[i], table);
+        sqlite3_stmt *statement = NULL;
+        bool has = sql && sqlite3_prepare_v2(m->into.db, sql, -1, &statement, NULL) == SQLITE_OK;
+        sqlite3_finalize(statement);
+        sqlite3_free(sql);
+        if (has) return merge_text(m, "%s, ", NAMES[i]);
+    }
+    return "";
+}
 
 /* The rows of OURS, by the names of their columns, in THEIRS' declaration. */
 static void rebuild_table(merge *m, const object *o)
@@ -185,7 +210,9 @@ static void rebuild_table(merge *m, const object *o)
     sqlite3_stmt *row = merge_prepare_texts(m, CLI_SQL_MERGE_COMMON_COLUMNS, &t, 1);
     const char *columns = cli_step(&m->into, row) ? text_at(m, row, 0) : NULL;
     sqlite3_finalize(row);
-    if (columns) cli_run(&m->into, merge_text(m, CLI_SQL_MERGE_COPY_OLD, t, columns, columns));
+    const char *rowid = rowid_of_both(m, t);
+    if (columns)
+        cli_run(&m->into, merge_text(m, CLI_SQL_MERGE_COPY_OLD, t, rowid, columns, rowid, columns));
     if (merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_HAS_SEQUENCE, "main")))
         merge_run_texts(m, CLI_SQL_MERGE_KEEP_SEQUENCE, &t, 1);
     cli_run(&m->into, CLI_SQL_MERGE_DROP_OLD);
@@ -200,6 +227,13 @@ static void fail_both(merge *m, const object *o)
         o->name);
 }
 
+/* The name that a step gives to a column, or NULL. */
+static const char *name_made(const merge_step *step)
+{
+    if (step->what == STEP_RENAME) return step->to;
+    return step->what == STEP_ADD ? step->name : NULL;
+}
+
 /* Whether two sides have added columns of one name with other words, or changed the same column. */
 static bool collide(const merge_steps *a, const merge_steps *b)
 {
@@ -207,6 +241,8 @@ static bool collide(const merge_steps *a, const merge_steps *b)
         for (int k = 0; k < b->n; k++) {
             bool is_same = is_equal(a->step[i].sql, b->step[k].sql);
             if (!is_same && sqlite3_stricmp(a->step[i].name, b->step[k].name) == 0) return true;
+            const char *made = name_made(&a->step[i]), *other = name_made(&b->step[k]);
+            if (!is_same && made && other && sqlite3_stricmp(made, other) == 0) return true;
         }
     return false;
 }
@@ -268,7 +304,8 @@ static void merge_new_of_both(merge *m, const object *o)
     sqlite3_stmt *row = merge_prepare_texts(m, CLI_SQL_MERGE_NAMES_IN_MAIN, &o->name, 1);
     while (cli_step(&m->into, row)) {
         const char *name = text_at(m, row, 0);
-        note_name(m, o->name, name, NULL, if_there(m, "theirs", o->name, name));
+        note_name(m, o->name, name, NULL, if_there(m, "theirs", o->name, name),
+                  !only_adds || name_before(&more, name));
     }
     sqlite3_finalize(row);
 }
@@ -285,10 +322,9 @@ static void merge_dropped(merge *m, const object *o)
         cli_run(&m->into, o->theirs);
         merge_run_texts(m, CLI_SQL_MERGE_IS_NEW, &o->name, 1);
     }
-    merge_conflict(
-        m, "schema", o->name, NULL, by_theirs ? "ours" : "theirs",
-        by_theirs ? "the table was dropped in theirs, and rows were changed in ours: it stays"
-                  : "the table was dropped in ours, and rows were changed in theirs: it came back");
+    merge_conflict(m, "schema", o->name, NULL, by_theirs ? "ours" : "theirs",
+                   by_theirs ? "the table was dropped in theirs, and rows were changed in ours"
+                             : "the table was dropped in ours, and rows were changed in theirs");
 }
 
 static void merge_virtual_declaration(merge *m, const object *o)
@@ -302,7 +338,7 @@ static void merge_virtual_declaration(merge *m, const object *o)
         drop_object(m, o);
     else if (o->ours && !o->theirs && o->base)
         merge_conflict(m, "virtual", o->name, NULL, "ours",
-                       "the virtual table was dropped in theirs, and changed in ours: it stays");
+                       "the virtual table was dropped in theirs, and changed in ours");
 }
 
 static void merge_one_table(merge *m, const object *o)

@@ -4,7 +4,7 @@
 -- ---- the work ------------------------------------------------------------------------------------
 
 -- name: MERGE_MAKE_CONFLICT
-CREATE TEMP TABLE _merge_conflict(id INTEGER PRIMARY KEY, kind, tab, shown, row_key, col, base, ours, theirs, taken, note);
+CREATE TEMP TABLE _merge_conflict(id INTEGER PRIMARY KEY, kind, tab, shown, row_key, col, base, ours, theirs, taken, note, place INT, n INT);
 
 -- name: MERGE_MAKE_NOTE
 CREATE TEMP TABLE _merge_note(id INTEGER PRIMARY KEY, text, is_question INT, UNIQUE (text));
@@ -13,9 +13,12 @@ CREATE TEMP TABLE _merge_note(id INTEGER PRIMARY KEY, text, is_question INT, UNI
 -- name: MERGE_MAKE_MOVES
 CREATE TEMP TABLE _merge_moves(tab INT, theirs INT, ours INT, why TEXT, PRIMARY KEY (tab, theirs)) WITHOUT ROWID;
 
--- Columns that the files know by other names; NULL: the file lacks it.
+-- name: MERGE_INDEX_MOVES
+CREATE INDEX temp._merge_moves_by_ours ON _merge_moves(tab, ours);
+
+-- Columns that the files know by other names; NULL: the file lacks it. ours: whether OURS had it.
 -- name: MERGE_MAKE_NAMES
-CREATE TEMP TABLE _merge_names(tab TEXT COLLATE NOCASE, col TEXT COLLATE NOCASE, base TEXT, theirs TEXT, PRIMARY KEY (tab, col)) WITHOUT ROWID;
+CREATE TEMP TABLE _merge_names(tab TEXT COLLATE NOCASE, col TEXT COLLATE NOCASE, base TEXT, theirs TEXT, ours TEXT, PRIMARY KEY (tab, col)) WITHOUT ROWID;
 
 -- Objects of the schemas, by type and name. `sql` is what main has after the merge has changed it.
 -- name: MERGE_MAKE_OBJECT
@@ -58,18 +61,19 @@ SELECT count(*) FROM temp._merge_object WHERE type = 'table';
 SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM main.sqlite_master AS s, pragma_table_xinfo(s.name, 'main')
  WHERE s.type = 'table' AND s.rootpage >= 0 AND s.name NOT LIKE 'sqlite\_%' ESCAPE '\' GROUP BY s.name);
 
--- Parents need not come first.
+-- Parents need not come first. Those of OURS alone may have children of rows that THEIRS deleted.
 -- name: MERGE_TABLES
 SELECT s.name, CASE WHEN NOT x.is_virtual THEN 0 WHEN x.ours LIKE '%USING rtree%' OR x.theirs LIKE '%USING rtree%' THEN 2 ELSE 1 END,
-       s.sql LIKE '%AUTOINCREMENT%', x.base IS NOT NULL, x.theirs IS NOT NULL
+       s.sql LIKE '%AUTOINCREMENT%', x.base IS NOT NULL AND x.theirs IS NOT NULL, x.theirs IS NOT NULL
   FROM main.sqlite_master AS s JOIN temp._merge_object AS x ON x.type = 'table' AND x.name = s.name
- WHERE s.type = 'table' AND NOT x.is_shadow AND x.theirs IS NOT NULL AND (NOT x.is_virtual OR merge_has_rows(s.name, s.sql))
+ WHERE s.type = 'table' AND NOT x.is_shadow AND (NOT x.is_virtual OR (x.theirs IS NOT NULL AND merge_has_rows(s.name, s.sql)))
  ORDER BY s.rowid;
 
 -- name: MERGE_COLUMNS
 SELECT c.name, c.dflt_value, c.pk,
        c.type = '' OR upper(c.type) = 'ANY' OR (c.type LIKE '%BLOB%' AND NOT (c.type LIKE '%INT%' OR c.type LIKE '%CHAR%' OR c.type LIKE '%CLOB%' OR c.type LIKE '%TEXT%')),
-       CASE WHEN n.tab IS NULL THEN c.name ELSE n.base END, CASE WHEN n.tab IS NULL THEN c.name ELSE n.theirs END
+       CASE WHEN n.tab IS NULL THEN c.name ELSE n.base END, CASE WHEN n.tab IS NULL THEN c.name ELSE n.theirs END,
+       n.tab IS NULL OR n.ours IS NOT NULL
   FROM pragma_table_xinfo(?1, 'main') AS c LEFT JOIN temp._merge_names AS n ON n.tab = ?1 AND n.col = c.name
  WHERE c.hidden = 0 ORDER BY c.cid;
 
@@ -90,6 +94,10 @@ SELECT x.name FROM pragma_index_list(?1, 'main') AS l, pragma_index_xinfo(l.name
               SELECT 1 FROM pragma_index_xinfo(u.name, 'main') AS y LEFT JOIN pragma_table_xinfo(?1, 'main') AS c ON c.cid = y.cid
                WHERE y.key AND (c.cid IS NULL OR NOT c."notnull" OR c.hidden <> 0)))
  ORDER BY x.seqno;
+
+-- name: MERGE_HAS_ONE_ROW
+SELECT (SELECT count(*) FROM (SELECT 1 FROM {T} LIMIT 2)) = 1 AND (SELECT count(*) FROM (SELECT 1 FROM {B} LIMIT 2)) = 1
+   AND (SELECT count(*) FROM (SELECT 1 FROM {H} LIMIT 2)) = 1;
 
 -- name: MERGE_BASE_NULL_KEY
 SELECT EXISTS (SELECT 1 FROM {B} AS b WHERE {K OR |@b IS NULL});
@@ -146,49 +154,62 @@ CREATE INDEX temp._merge_d{n}_by_number ON _merge_d{n}(t{k}) WHERE op = 'I';
 CREATE INDEX temp._merge_d{n}_by_becomes ON _merge_d{n}(becomes) WHERE becomes IS NOT NULL;
 
 -- name: MERGE_BASE_LACKS
-NOT EXISTS (SELECT 1 FROM base._merge_numbers AS b WHERE b.table_name = x.table_name AND b.theirs = x.theirs AND b.ours = x.ours);
+NOT EXISTS (SELECT 1 FROM base._merge_numbers AS b WHERE b.table_name = x.table_name AND b.theirs = x.theirs AND b.ours IS x.ours);
 
 -- name: MERGE_OURS_LACKS
-NOT EXISTS (SELECT 1 FROM main._merge_numbers AS o WHERE o.table_name = x.table_name AND o.theirs = x.theirs AND o.ours = x.ours);
+NOT EXISTS (SELECT 1 FROM main._merge_numbers AS o WHERE o.table_name = x.table_name AND o.theirs = x.theirs AND o.ours IS x.ours);
 
 -- name: MERGE_THEIRS_MOVED
 SELECT x.table_name, x.theirs, x.ours FROM theirs._merge_numbers AS x WHERE %s AND %s;
 
--- name: MERGE_KNOWN
-INSERT INTO temp._merge_moves SELECT {n}, x.theirs, x.ours, 'known' FROM main._merge_numbers AS x WHERE x.table_name = {name} COLLATE NOCASE AND %s;
+-- A number of another branch may be meant: BASE or THEIRS has the row that was merged under it.
+-- name: MERGE_KNOWN_IN_BASE
+INSERT OR IGNORE INTO temp._merge_moves SELECT {n}, x.theirs, x.ours, 'known' FROM main._merge_numbers AS x
+ WHERE x.table_name = {name} COLLATE NOCASE AND %s AND x.row = (SELECT merge_digest({base_row}) FROM {B} AS b WHERE {base_key} = x.theirs);
 
--- A number of another branch may be meant: the row is more like that of OURS which has its number.
--- name: MERGE_KNOWN_OTHERS_IN_BASE
-DELETE FROM temp._merge_moves WHERE tab = {n} AND why = 'known' AND EXISTS (SELECT 1 FROM {B} AS b WHERE {base_key} = _merge_moves.theirs
-   AND (SELECT 0{N| + (o.@o COLLATE BINARY IS @b)} FROM {T} AS o WHERE o.{key} = _merge_moves.theirs)
-     > coalesce((SELECT 0{N| + (o.@o COLLATE BINARY IS @b)} FROM {T} AS o WHERE o.{key} = _merge_moves.ours), (0{N| + 1}) / 4));
+-- name: MERGE_KNOWN_IN_THEIRS
+INSERT OR IGNORE INTO temp._merge_moves SELECT {n}, x.theirs, x.ours, 'known' FROM main._merge_numbers AS x
+ WHERE x.table_name = {name} COLLATE NOCASE AND %s AND x.row = (SELECT merge_digest({theirs_row}) FROM {H} AS t WHERE {theirs_key} = x.theirs);
 
--- name: MERGE_KNOWN_OTHERS_IN_THEIRS
-DELETE FROM temp._merge_moves WHERE tab = {n} AND why = 'known' AND NOT EXISTS (SELECT 1 FROM {B} AS b WHERE {base_key} = _merge_moves.theirs)
-   AND EXISTS (SELECT 1 FROM {H} AS t WHERE {theirs_key} = _merge_moves.theirs
-   AND coalesce((SELECT 0{N| + (o.@o COLLATE BINARY IS @t)} FROM {T} AS o WHERE o.{key} = _merge_moves.theirs), (0{N| + 1}) / 4)
-     >= coalesce((SELECT 0{N| + (o.@o COLLATE BINARY IS @t)} FROM {T} AS o WHERE o.{key} = _merge_moves.ours), (0{N| + 1}) / 4));
+-- Rows that were left out have numbers of their own, in case they come back.
+-- name: MERGE_KNOWN_LEFT_OUT
+UPDATE temp._merge_moves AS m SET ours = ?1 + x.i FROM (SELECT theirs, row_number() OVER (ORDER BY theirs) AS i FROM temp._merge_moves WHERE tab = {n} AND ours IS NULL) AS x
+ WHERE m.tab = {n} AND m.theirs = x.theirs;
 
 -- Of numbers that moved in a merge before, which BASE does not know yet.
 -- name: MERGE_KNOWN_JOINED
 UPDATE temp._merge_d{n} SET how = 'joined', becomes = (SELECT ours FROM temp._merge_moves WHERE tab = {n} AND theirs = t{k})
- WHERE op = 'I' AND t{k} IN (SELECT theirs FROM temp._merge_moves WHERE tab = {n} AND why = 'known');
+ WHERE op = 'I' AND how IS NULL AND t{k} IN (SELECT theirs FROM temp._merge_moves WHERE tab = {n} AND why = 'known');
 
 -- name: MERGE_JOIN_UNIQUE
 UPDATE temp._merge_d{n} AS d
    SET how = 'joined', becomes = (SELECT o.{key} FROM {T} AS o WHERE {U AND |o.@o COLLATE @c = @m} LIMIT 1)
  WHERE op = 'I' AND how IS NULL AND {ready} AND EXISTS (
-       SELECT 1 FROM {T} AS o WHERE {U AND |o.@o COLLATE @c = @m} AND NOT EXISTS (SELECT 1 FROM {B} AS b WHERE {base_key} = o.{key})
+       SELECT 1 FROM {T} AS o WHERE {U AND |o.@o COLLATE @c = @m} AND {new_in_ours}
           AND NOT EXISTS (SELECT 1 FROM temp._merge_d{n} AS x WHERE x.becomes = o.{key} AND x.how <> 'new'));
 
 -- name: MERGE_JOIN_EQUAL
 UPDATE temp._merge_d{n} AS d SET how = 'same', becomes = t{k}
  WHERE op = 'I' AND how IS NULL AND {ready} AND EXISTS (
-       SELECT 1 FROM {T} AS o WHERE o.{key} = d.t{k} AND NOT EXISTS (SELECT 1 FROM {B} AS b WHERE {base_key} = o.{key})
-          AND NOT EXISTS (SELECT 1 FROM temp._merge_d{n} AS x WHERE x.becomes = o.{key} AND x.how <> 'new') {N| AND ~o.@o COLLATE BINARY~@m~});
+       SELECT 1 FROM {T} AS o WHERE o.{key} = d.t{k} AND {new_in_ours}
+          AND NOT EXISTS (SELECT 1 FROM temp._merge_d{n} AS x WHERE x.becomes = o.{key} AND x.how <> 'new') {N| AND ~o.@o COLLATE BINARY~@m~ AND (d.t# IS NULL OR @m IS NOT NULL)});
 
 -- name: MERGE_DECIDE_NEW
 UPDATE temp._merge_d{n} AS d SET how = 'new' WHERE op = 'I' AND how IS NULL AND {ready};
+
+-- Rows in a circle: all are taken for those of OURS, and less and less, until each is equal to its row.
+-- name: MERGE_ASSUME
+UPDATE temp._merge_d{n} AS d SET how = 'maybe', becomes = t{k}
+ WHERE op = 'I' AND how IS NULL AND EXISTS (
+       SELECT 1 FROM {T} AS o WHERE o.{key} = d.t{k} AND {new_in_ours}
+          AND NOT EXISTS (SELECT 1 FROM temp._merge_d{n} AS x WHERE x.becomes = o.{key} AND x.how <> 'new'));
+
+-- name: MERGE_ASSUME_LESS
+UPDATE temp._merge_d{n} AS d SET how = NULL, becomes = NULL
+ WHERE how = 'maybe' AND NOT EXISTS (SELECT 1 FROM {T} AS o WHERE o.{key} = d.t{k} {N| AND ~o.@o COLLATE BINARY~@m~ AND (d.t# IS NULL OR @m IS NOT NULL)});
+
+-- name: MERGE_ASSUMED
+UPDATE temp._merge_d{n} SET how = 'same' WHERE how = 'maybe';
 
 -- name: MERGE_DECIDE_REST
 UPDATE temp._merge_d{n} SET how = 'new' WHERE op = 'I' AND how IS NULL;
@@ -198,10 +219,19 @@ SELECT count(*) FROM temp._merge_d{n} WHERE op = 'I' AND how IS NULL;
 
 -- The first number that is taken: later rows move, too, so that their order stays.
 -- name: MERGE_FIRST_TAKEN
-SELECT min(t{k}) FROM temp._merge_d{n} AS d WHERE op = 'I' AND how = 'new' AND EXISTS (SELECT 1 FROM {T} AS o WHERE o.{key} = d.t{k});
+SELECT min(t{k}) FROM temp._merge_d{n} AS d WHERE op = 'I' AND how = 'new'
+   AND (EXISTS (SELECT 1 FROM {T} AS o WHERE o.{key} = d.t{k}) OR EXISTS (SELECT 1 FROM temp._merge_moves AS m WHERE m.tab = {n} AND m.ours = d.t{k} AND m.theirs <> m.ours));
+
+-- AUTOINCREMENT: OURS has given it out, and the row is gone.
+-- name: MERGE_FIRST_GIVEN
+SELECT min(t{k}) FROM temp._merge_d{n} WHERE op = 'I' AND how = 'new' AND t{k} > ?1 AND t{k} <= ?2;
+
+-- name: MERGE_FIRST_LEFT
+SELECT min(d.t%d) FROM temp._merge_d%d AS d WHERE d.op = 'I' AND d.how = 'new' AND d.t%d IN (SELECT o.@o FROM {T} AS o);
 
 -- name: MERGE_GREATEST
-SELECT max(coalesce((SELECT max({key}) FROM {T}), 0), coalesce((SELECT max({base_key}) FROM {B} AS b), 0), coalesce((SELECT max({theirs_key}) FROM {H} AS t), 0), 0);
+SELECT max(coalesce((SELECT max({key}) FROM {T}), 0), coalesce((SELECT max({base_key}) FROM {B} AS b), 0), coalesce((SELECT max({theirs_key}) FROM {H} AS t), 0),
+ coalesce((SELECT max(ours) FROM temp._merge_moves WHERE tab = {n}), 0));
 
 -- name: MERGE_HAS_SEQUENCE
 SELECT count(*) FROM %s.sqlite_master WHERE name = 'sqlite_sequence';
@@ -233,10 +263,10 @@ UPDATE temp._merge_d{n} SET b# = (SELECT ours FROM temp._merge_moves WHERE tab =
 SELECT {base_key}, {theirs_key} IS NULL, 0{N| + (@b COLLATE BINARY IS @t)} FROM {B} AS b LEFT JOIN {H} AS t ON {theirs_key} = {base_key} ORDER BY 1 DESC;
 
 -- name: MERGE_LAST_ROWS_OURS
-SELECT {base_key}, o.{key} IS NULL, 0{N| + (@b COLLATE BINARY IS o.@o)} FROM {B} AS b LEFT JOIN {T} AS o ON o.{key} = {base_key} ORDER BY 1 DESC;
+SELECT {base_key}, o.{key} IS NULL, 0{N| + (@b COLLATE BINARY IS o.@o)} FROM {B} AS b LEFT JOIN {T} AS o ON o.{key} = {now} ORDER BY 1 DESC;
 
 -- name: MERGE_OURS_CHANGED
-SELECT EXISTS (SELECT 1 FROM {B} AS b JOIN {T} AS o ON o.{key} = {base_key} WHERE {base_key} = ?1 AND NOT (1{N| AND ~o.@o COLLATE BINARY~@b~}));
+SELECT EXISTS (SELECT 1 FROM {B} AS b JOIN {T} AS o ON o.{key} = {now} WHERE {base_key} = ?1 AND NOT (1{N| AND ~o.@o COLLATE BINARY~@b~}));
 
 -- name: MERGE_THEIRS_CHANGED
 SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE op = 'U' AND t{k} = ?1);
@@ -245,7 +275,7 @@ SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE op = 'U' AND t{k} = ?1);
 SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE op IN ('I', 'U') AND t# = ?1 AND (op = 'I' OR t# IS NOT b#));
 
 -- name: MERGE_OURS_REFERS
-SELECT (SELECT count(*) FROM {T} AS o WHERE o.@o = ?1) > (SELECT count(*) FROM {B} AS b WHERE @b = ?1);
+SELECT (SELECT count(*) FROM {T} AS o WHERE o.@o = coalesce((SELECT ours FROM temp._merge_moves WHERE tab = ?2 AND theirs = ?1), ?1)) > (SELECT count(*) FROM {B} AS b WHERE @b = ?1);
 
 -- THEIRS has used the number again: its row is a new one, and the old one is gone.
 -- name: MERGE_AGAIN_GONE
@@ -331,7 +361,11 @@ UPDATE temp._merge_d{n} SET refused = ?2 WHERE n = ?1;
 -- name: MERGE_ORPHANS
 SELECT d.n FROM temp._merge_d{n} AS d WHERE d.act = 'put' AND {F AND |d.r# IS NOT NULL} AND (NOT d.was OR {F OR |d.r# IS NOT d.o#})
    AND NOT EXISTS (SELECT 1 FROM {PT} AS p WHERE {F AND |p.@p = d.r#})
-   AND (EXISTS (SELECT 1 FROM temp._merge_d{Pn} AS p WHERE {F AND |d.r# IN (p.t$, p.b$, p.o$)}) OR EXISTS (SELECT 1 FROM {PH} AS t WHERE {F AND |@q = d.r#}));
+   AND (EXISTS (SELECT 1 FROM temp._merge_d{Pn} AS p WHERE {F AND |d.r# IN (p.t$, p.b$, p.o$)}) OR EXISTS (SELECT 1 FROM {PH} AS t WHERE {F AND |@g = d.r#}) OR (d.was AND {F OR |d.r# IS NOT d.t#}));
+
+-- Some columns of a foreign key are of OURS, the others of THEIRS.
+-- name: MERGE_ORPHAN_OF_BOTH
+SELECT d.n FROM temp._merge_d{n} AS d WHERE d.n = ?1 AND d.was AND {F OR |d.r# IS NOT d.t#};
 
 -- name: MERGE_ORPHAN_OF_GONE
 SELECT p.n FROM temp._merge_d{Pn} AS p, temp._merge_d{n} AS d WHERE d.n = ?1 AND p.op = 'D' AND p.act = 'take' AND {F AND |p.o$ = d.r#};
@@ -340,8 +374,8 @@ SELECT p.n FROM temp._merge_d{Pn} AS p, temp._merge_d{n} AS d WHERE d.n = ?1 AND
 SELECT p.n FROM temp._merge_d{Pn} AS p, temp._merge_d{n} AS d WHERE d.n = ?1 AND p.op IN ('I', 'U') AND p.act = 'keep' AND p.refused IS NOT NULL AND {F AND |p.t$ = d.r#};
 
 -- name: MERGE_RESTORE
-INSERT INTO temp._merge_d{Pn}(op, rid, {PC, |t#}) SELECT 'R', {Ptrid}, {PC, |@t} FROM {PH} AS t, temp._merge_d{n} AS d
- WHERE d.n = ?1 AND {F AND |@q = d.t#} AND NOT EXISTS (SELECT 1 FROM temp._merge_d{Pn} AS p WHERE p.op IN ('I', 'U', 'R') AND {F AND |p.t$ = d.t#});
+INSERT INTO temp._merge_d{Pn}(op, rid, {PC, |t#}) SELECT 'R', {Ptrid}, {PC, |@f} FROM {PH} AS t, temp._merge_d{n} AS d
+ WHERE d.n = ?1 AND {F AND |@g = d.t#} AND NOT EXISTS (SELECT 1 FROM temp._merge_d{Pn} AS p WHERE p.op IN ('I', 'U', 'R') AND {F AND |p.t$ = d.t#});
 
 -- name: MERGE_RESTORED
 SELECT p.n FROM temp._merge_d{Pn} AS p, temp._merge_d{n} AS d WHERE d.n = ?1 AND p.op IN ('I', 'U', 'R') AND p.refused IS NULL AND {F AND |p.t$ = d.t#};
@@ -355,7 +389,7 @@ SELECT DISTINCT p.n, p.act FROM temp._merge_d{Pn} AS p JOIN {T} AS c ON {F AND |
 UPDATE temp._merge_d{n} SET stays = ?2 WHERE n = ?1;
 
 -- name: MERGE_NUMBER_OF_NEW
-SELECT becomes FROM temp._merge_d{n} WHERE n = ?1 AND op = 'I' AND NOT was;
+SELECT coalesce(becomes, t{k}) FROM temp._merge_d{n} WHERE n = ?1 AND op IN ('I', 'U', 'R') AND NOT was;
 
 -- The row that has the UNIQUE values of one that was refused.
 -- name: MERGE_STANDIN
@@ -373,13 +407,13 @@ SELECT count(*) FROM theirs.sqlite_master AS s, pragma_foreign_key_check(s.name,
 -- ---- lists ---------------------------------------------------------------------------------------
 
 -- name: MERGE_LIST_COLUMN
-INSERT INTO temp._merge_conflict(kind, tab, shown, row_key, col, base, ours, theirs, taken)
-SELECT 'column', {name}, merge_shown({I, |o#}), merge_list({I, |o#}), @n, b#, o#, t#, CASE WHEN ~r#~t#~ THEN 'theirs' ELSE 'ours' END
-  FROM temp._merge_d{n} WHERE refused IS NULL AND was AND ((op = 'U' AND NOT ~t#~b#~ AND NOT ~o#~b#~) OR op = 'I') AND NOT ~o#~t#~ AND NOT (@s) ORDER BY n;
+INSERT INTO temp._merge_conflict(kind, place, n, tab, shown, row_key, col, base, ours, theirs, taken)
+SELECT 'column', {n}, n, {name}, merge_shown({I, |o#}), merge_list({I, |o#}), @n, b#, o#, t#, CASE WHEN ~r#~t#~ THEN 'theirs' ELSE 'ours' END
+  FROM temp._merge_d{n} WHERE refused IS NULL AND was AND ((op = 'U' AND NOT ~t#~b#~ AND NOT ~o#~b#~) OR op = 'I') AND NOT ~o#~t#~ AND NOT (@s) AND NOT @l ORDER BY n;
 
 -- name: MERGE_LIST_ROWS
-INSERT INTO temp._merge_conflict(kind, tab, shown, row_key, base, ours, theirs, taken, note)
-SELECT kind, {name}, shown, row_key, base, ours, theirs, taken, note FROM (
+INSERT INTO temp._merge_conflict(kind, place, n, tab, shown, row_key, base, ours, theirs, taken, note)
+SELECT kind, {n}, n, {name}, shown, row_key, base, ours, theirs, taken, note FROM (
  SELECT n, merge_shown({I, |coalesce(o#, t#, b#)}) AS shown, merge_list({I, |coalesce(o#, t#, b#)}) AS row_key,
   CASE WHEN op IN ('U', 'D') THEN {J|b#} END AS base, CASE WHEN was THEN {J|o#} END AS ours, CASE WHEN op <> 'D' THEN {J|t#} END AS theirs,
   CASE WHEN refused IS NOT NULL THEN CASE WHEN refused LIKE 'parent:%' THEN 'foreign key' ELSE 'constraint' END
@@ -389,10 +423,10 @@ SELECT kind, {name}, shown, row_key, base, ours, theirs, taken, note FROM (
        WHEN op = 'I' AND how = 'joined' AND NOT was THEN 'delete' WHEN followed IS NOT NULL THEN 'foreign key' END AS kind,
   CASE WHEN refused IS NOT NULL THEN CASE WHEN was THEN 'ours' ELSE 'none' END WHEN op = 'D' THEN 'ours' ELSE 'theirs' END AS taken,
   CASE WHEN refused LIKE 'parent:%' THEN substr(refused, 8) WHEN refused IS NOT NULL THEN refused
-       WHEN op = 'U' AND NOT was THEN 'deleted in ours, changed in theirs: it came back'
-       WHEN op = 'D' AND stays IS NOT NULL THEN stays WHEN op = 'D' THEN 'deleted in theirs, changed in ours: it stays'
-       WHEN op = 'R' THEN 'deleted in ours, but a row of theirs refers to it: it came back'
-       WHEN followed IS NULL THEN 'merged before and deleted in ours since: it came back'
+       WHEN op = 'U' AND NOT was THEN 'deleted in ours, changed in theirs'
+       WHEN op = 'D' AND stays IS NOT NULL THEN stays WHEN op = 'D' THEN 'deleted in theirs, changed in ours'
+       WHEN op = 'R' THEN 'deleted in ours, but a row of theirs refers to it'
+       WHEN followed IS NULL THEN 'merged before and deleted in ours since'
        ELSE 'refers to ' || followed || ' now, which has the UNIQUE values of a row that was refused' END AS note
   FROM temp._merge_d{n}) WHERE kind IS NOT NULL ORDER BY n;
 
@@ -403,11 +437,24 @@ SELECT coalesce(sum(op = 'I' AND act = 'put' AND NOT was), 0), coalesce(sum(op =
        coalesce(sum(op IN ('I', 'U') OR op = 'D'), 0)
   FROM temp._merge_d{n};
 
+-- name: MERGE_HAS_NEW
+SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE op = 'I');
+
 -- name: MERGE_COUNT_NEW
 SELECT count(*) FROM temp._merge_d{n} WHERE op = 'I' AND how = 'new';
 
 -- name: MERGE_COUNT_CHANGED_NUMBERS
 SELECT count(*) FROM temp._merge_moves WHERE tab = {n} AND theirs <> ours AND why <> 'known';
+
+-- name: MERGE_COUNT_CONFLICTS_OF
+SELECT count(*) FROM temp._merge_conflict WHERE place = {n} OR (place IS NULL AND tab = {name});
+
+-- Rows without a key that both sides took away, while both wrote others: was one changed on both?
+-- name: MERGE_COUNT_BOTH_GONE
+SELECT count(*) FROM temp._merge_d{n} WHERE op = 'D' AND NOT was
+   AND EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE op = 'I' AND act = 'put')
+   AND (SELECT count(*) FROM {T}) > (SELECT count(*) FROM {B}) - (SELECT count(*) FROM temp._merge_d{n} WHERE op = 'D')
+       + (SELECT count(*) FROM temp._merge_d{n} WHERE op = 'I' AND act = 'put');
 
 -- name: MERGE_COUNT_MOVED
 SELECT count(*) FROM temp._merge_moves WHERE tab = {n} AND why = 'moved';
@@ -423,20 +470,32 @@ SELECT count(*) FROM temp._merge_d{n} WHERE op = 'U' AND was AND refused IS NULL
 -- name: MERGE_ADDED_UP
 SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE was AND refused IS NULL AND op = 'U' AND NOT ~t#~b#~ AND NOT ~o#~b#~ AND @s);
 
+-- row: a digest of the row of THEIRS. ours: NULL if it was left out, or is gone.
 -- name: MERGE_NUMBERS_MAKE
-CREATE TABLE IF NOT EXISTS main._merge_numbers(table_name TEXT NOT NULL, theirs INTEGER NOT NULL, ours INTEGER NOT NULL, PRIMARY KEY (table_name, theirs)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS main._merge_numbers(table_name TEXT NOT NULL, theirs INTEGER NOT NULL, row INTEGER NOT NULL, ours INTEGER, PRIMARY KEY (table_name, theirs, row)) WITHOUT ROWID;
+
+-- name: MERGE_HAS_NUMBERS
+SELECT EXISTS (SELECT 1 FROM temp._merge_moves WHERE tab = {n} AND (theirs <> ours OR why = 'known'))
+    OR EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE op = 'I' AND NOT was AND refused IS NOT NULL);
 
 -- name: MERGE_NUMBERS_ADD
-INSERT OR REPLACE INTO main._merge_numbers SELECT {name}, theirs, ours FROM temp._merge_moves WHERE tab = {n} AND why IN ('moved', 'joined') AND theirs <> ours;
+INSERT OR REPLACE INTO main._merge_numbers
+SELECT {name}, m.theirs, (SELECT merge_digest({theirs_row}) FROM {H} AS t WHERE {theirs_key} = m.theirs) AS seen, (SELECT o.{key} FROM {T} AS o WHERE o.{key} = m.ours)
+  FROM temp._merge_moves AS m WHERE m.tab = {n} AND (m.theirs <> m.ours OR m.why = 'known') AND seen IS NOT NULL;
+
+-- name: MERGE_NUMBERS_ADD_LEFT_OUT
+INSERT OR REPLACE INTO main._merge_numbers
+SELECT {name}, d.becomes, (SELECT merge_digest({theirs_row}) FROM {H} AS t WHERE {theirs_key} = d.becomes) AS seen, NULL FROM temp._merge_d{n} AS d
+ WHERE d.op = 'I' AND NOT d.was AND d.refused IS NOT NULL AND seen IS NOT NULL AND NOT EXISTS (SELECT 1 FROM temp._merge_moves AS m WHERE m.tab = {n} AND (m.theirs = d.becomes OR m.ours = d.becomes));
 
 -- name: MERGE_CONFLICTS_MAKE
 CREATE TABLE main._merge_conflicts(id INTEGER PRIMARY KEY, kind TEXT, table_name TEXT, row_key TEXT, column_name TEXT, base, ours, theirs, taken TEXT, note TEXT);
 
 -- name: MERGE_CONFLICTS_FILL
-INSERT INTO main._merge_conflicts SELECT id, kind, tab, row_key, col, base, ours, theirs, taken, note FROM temp._merge_conflict ORDER BY id;
+INSERT INTO main._merge_conflicts SELECT row_number() OVER (ORDER BY place, n, id), kind, tab, row_key, col, base, ours, theirs, taken, note FROM temp._merge_conflict;
 
 -- name: MERGE_CONFLICTS
-SELECT kind, tab, shown, row_key, col, base, ours, theirs, taken, note FROM temp._merge_conflict ORDER BY id;
+SELECT kind, tab, shown, row_key, col, base, ours, theirs, taken, note FROM temp._merge_conflict ORDER BY place, n, id;
 
 -- name: MERGE_NOTES
 SELECT text FROM temp._merge_note WHERE is_question = CAST(?1 AS INT) ORDER BY id;
@@ -460,20 +519,23 @@ SELECT type, name, base, ours, theirs, is_virtual, is_shadow FROM temp._merge_ob
 -- name: MERGE_DECLARED
 SELECT sql FROM main.sqlite_master WHERE type = ?1 AND name = ?2 COLLATE NOCASE;
 
--- name: MERGE_COLUMN_LIST
-SELECT group_concat('"' || replace(name, '"', '""') || '"', ', ') FROM (SELECT name FROM pragma_table_xinfo(?1, ?2) WHERE hidden = 0 ORDER BY cid);
+-- All values of a row; SQLite takes 127 arguments.
+-- name: MERGE_ROW_BYTES
+SELECT group_concat('merge_bytes(' || list || ')', ' || ') FROM (
+SELECT group_concat('"' || replace(name, '"', '""') || '"', ', ') AS list
+  FROM (SELECT name, row_number() OVER (ORDER BY cid) - 1 AS i FROM pragma_table_xinfo(?1, ?2) WHERE hidden = 0) GROUP BY i / 100);
 
 -- name: MERGE_SAME_ROWS
 SELECT (SELECT count(*) FROM %s."%w") = (SELECT count(*) FROM base."%w")
-   AND NOT EXISTS (SELECT merge_bytes(%s) FROM %s."%w" EXCEPT SELECT merge_bytes(%s) FROM base."%w")
-   AND NOT EXISTS (SELECT merge_bytes(%s) FROM base."%w" EXCEPT SELECT merge_bytes(%s) FROM %s."%w");
+   AND NOT EXISTS (SELECT %s FROM %s."%w" EXCEPT SELECT %s FROM base."%w")
+   AND NOT EXISTS (SELECT %s FROM base."%w" EXCEPT SELECT %s FROM %s."%w");
 
 -- As many of each value.
 -- name: MERGE_SAME_COLUMN
 SELECT NOT EXISTS (SELECT v FROM (SELECT merge_bytes("%w") AS v, 1 AS n FROM %s."%w" UNION ALL SELECT merge_bytes("%w"), -1 FROM base."%w") GROUP BY v HAVING sum(n) <> 0);
 
 -- name: MERGE_ADD_NAME
-INSERT OR REPLACE INTO temp._merge_names(tab, col, base, theirs) VALUES (?1, ?2, ?3, ?4);
+INSERT OR REPLACE INTO temp._merge_names(tab, col, base, theirs, ours) VALUES (?1, ?2, ?3, ?4, ?5);
 
 -- name: MERGE_HAS_COLUMN
 SELECT 1 FROM pragma_table_xinfo(?1, ?2) WHERE name = ?3 COLLATE NOCASE;
@@ -490,7 +552,7 @@ SELECT group_concat('"' || replace(name, '"', '""') || '"', ', ') FROM (
   WHERE n.hidden = 0 AND o.hidden <> 1 ORDER BY n.cid);
 
 -- name: MERGE_COPY_OLD
-INSERT INTO main."%w"(%s) SELECT %s FROM main._merge_old;
+INSERT INTO main."%w"(%s%s) SELECT %s%s FROM main._merge_old;
 
 -- name: MERGE_KEEP_SEQUENCE
 UPDATE main.sqlite_sequence SET seq = max(seq, coalesce((SELECT seq FROM main.sqlite_sequence WHERE name = '_merge_old'), 0)) WHERE name = ?1 COLLATE NOCASE;
@@ -525,7 +587,7 @@ SELECT count(*) FROM temp._merge_conflict;
 
 -- Rows that are new or changed in one way on both sides: is BASE older than the fork?
 -- name: MERGE_COUNT_ALIKE
-SELECT coalesce(sum(op IN ('I', 'U') AND was AND {C AND |(@a OR (op = 'U' AND ~t#~b#~) OR ~o#~t#~)}
+SELECT coalesce(sum(op IN ('I', 'U') AND was AND how IS NOT 'joined' AND {C AND |(@a OR (op = 'U' AND ~t#~b#~) OR ~o#~t#~)}
                 AND (op = 'I' OR {C OR |(NOT @a AND ~o#~t#~ AND NOT ~t#~b#~)})), 0), coalesce(sum(op IN ('I', 'U')), 0) FROM temp._merge_d{n};
 
 -- name: MERGE_COUNT_ALIKE_COPIES

@@ -6,6 +6,9 @@
  *     {n}                   the place of the table: temp.d{n}
  *     {T} {B} {H}           the table in main, base, theirs, as it stands behind FROM
  *     {rowid} {key}         the name of its rowid or NULL; the quoted column that is its number
+ *     {now}                 the number in main of a row of base
+ *     {new_in_ours}         whether the row o is none of base
+ *     {base_row} {theirs_row}   all values of a row over b, over t
  *     {C, |o.@o = d.t#}     a list over all columns, with ", " between
  *     {K...} {N...} {Y...}  the same over columns of the key, the others, those that hold 1 and 1.0
  *     {U...} {F...}         the same over a UNIQUE index, a foreign key
@@ -15,10 +18,10 @@
  *     {PT} {PH} {Pn} {PC...} of the parent in a foreign key: {T}, {H}, {n}, {C...}
  *
  * and, for a column: # its place, @o its name, @n the same as a text, @b and @t SQL for it over b and
- * t, @c a collation, @m what THEIRS' reference becomes, @a whether it is of --add, @s whether what was changed adds up, @w
- * the value that stays in a conflict, ~x~y~ whether
- * x and y are equal in type and bytes; of the parent in a foreign key: @p its name, @q SQL over t, $
- * its place.
+ * t, @c a collation, @m what THEIRS' reference becomes, @f @t with numbers that have moved, @a whether it is of --add, @s whether what was changed adds up, @w
+ * the value that stays in a conflict, @l whether one side lacks it, ~x~y~ whether
+ * x and y are equal in type and bytes; of the parent in a foreign key: @p its name, @g SQL over t,
+ * $ its place.
  */
 #include <string.h>
 
@@ -96,6 +99,20 @@ static merge_table *parent_of(place at)
     return at.t->foreign_now ? &at.m->table[at.t->foreign_now->parent] : NULL;
 }
 
+/* A value of THEIRS, over t, in which numbers that have moved are followed. */
+static void write_followed(place at, const merge_table *t, int i)
+{
+    int of = i == t->number && t->gives_numbers ? t->i : t->column[i].of;
+    const char *value = t->column[i].in_theirs;
+    if (of < 0)
+        sqlite3_str_appendall(at.out, value);
+    else
+        sqlite3_str_appendf(at.out,
+                            "coalesce((SELECT ours FROM temp._merge_moves WHERE tab = %d AND "
+                            "theirs = %s), %s)",
+                            of, value, value);
+}
+
 static void write_at(place at, char what)
 {
     const merge_column *column = &at.t->column[at.column];
@@ -106,19 +123,22 @@ static void write_at(place at, char what)
     if (what == 't') sqlite3_str_appendall(at.out, column->in_theirs);
     if (what == 'c') sqlite3_str_appendf(at.out, "\"%w\"", at.collation ? at.collation : "BINARY");
     if (what == 'p' && other) sqlite3_str_appendall(at.out, other->quoted);
-    if (what == 'q' && other) sqlite3_str_appendall(at.out, other->in_theirs);
+    if (what == 'f') write_followed(at, at.t, at.column);
+    if (what == 'g' && other) write_followed(at, parent_of(at), at.parent);
     if (what == 'm') write_moved(at);
     if (what == 's') write_adds(at);
     if (what == 'a') sqlite3_str_appendall(at.out, column->adds ? "1" : "0");
-    if (what == 'w') sqlite3_str_appendf(at.out, "%c%d", at.t->theirs_wins ? 't' : 'o', at.column);
+    if (what == 'l') sqlite3_str_appendf(at.out, "%d", column->ours_lacks || column->theirs_lacks);
+    bool takes_theirs = (at.t->theirs_wins && !column->theirs_lacks) || column->ours_lacks;
+    if (what == 'w') sqlite3_str_appendf(at.out, "%c%d", takes_theirs ? 't' : 'o', at.column);
 }
 
 static bool is_in_list(const merge_table *t, int i, char list)
 {
     const merge_column *column = &t->column[i];
     bool is_of_key = column->key > 0;
-    return strchr("CVJ", list) || (list == 'K' && is_of_key) || (list == 'N' && !is_of_key) ||
-           (list == 'Y' && column->is_typed) ||
+    return strchr("CJ", list) || (list == 'V' && !column->is_kept) || (list == 'K' && is_of_key) ||
+           (list == 'N' && !is_of_key) || (list == 'Y' && column->is_typed) ||
            (list == 'I' && (t->key == KEY_NONE ? i < ARGUMENTS_AT_ONCE : is_of_key));
 }
 
@@ -159,6 +179,8 @@ static void write_list(place at, const char *list, const char *end)
         write_part(in, bar + 1, end);
         written++;
     }
+    bool is_and = bar - list > 1 && list[2] == 'A'; /* of no conditions all hold, and none */
+    if (written == 0 && which == 'K') sqlite3_str_appendall(at.out, is_and ? "1" : "0");
     if (which == 'V') sqlite3_str_appendall(at.out, ")");
     if (which == 'J') sqlite3_str_appendall(at.out, ") || '}'");
 }
@@ -192,6 +214,20 @@ static void write_ready(place at)
     }
 }
 
+/* Whether the row o is none of BASE, in which it may have the number that it has had in THEIRS. */
+static void write_new_in_ours(place at)
+{
+    const merge_table *t = at.t;
+    const char *base = t->column[t->number].in_base, *key = t->column[t->number].quoted;
+    sqlite3_str_appendf(
+        at.out,
+        "NOT EXISTS (SELECT 1 FROM %s AS b WHERE %s = o.%s AND %s NOT IN (SELECT theirs FROM"
+        " temp._merge_moves WHERE tab = %d AND why = 'known')) AND NOT EXISTS (SELECT 1 FROM"
+        " temp._merge_moves AS k JOIN %s AS b ON %s = k.theirs WHERE k.tab = %d AND"
+        " k.ours = o.%s AND k.why = 'known')",
+        t->base, base, key, base, t->i, t->base, base, t->i, key);
+}
+
 static void write_name(place at, const char *name, size_t n)
 {
     const merge_table *t = at.t, *parent = parent_of(at);
@@ -207,6 +243,8 @@ static void write_name(place at, const char *name, size_t n)
         {"key", key ? key->quoted : "NULL"},
         {"base_key", key ? key->in_base : "NULL"},
         {"theirs_key", key ? key->in_theirs : "NULL"},
+        {"base_row", t->base_row ? t->base_row : "NULL"},
+        {"theirs_row", t->theirs_row ? t->theirs_row : "NULL"},
         {"put_value", has_hidden_rowid(t) ? "CASE WHEN was THEN orid ELSE prid END, " : ""},
         {"PT", parent ? parent->main : ""},
         {"PH", parent ? parent->theirs : ""}};
@@ -217,6 +255,12 @@ static void write_name(place at, const char *name, size_t n)
     if (word && strcmp(word, "Pn") == 0) sqlite3_str_appendf(at.out, "%d", parent->i);
     if (word && strcmp(word, "name") == 0) sqlite3_str_appendf(at.out, "%Q", t->name);
     if (word && strcmp(word, "ready") == 0) write_ready(at);
+    if (word && strcmp(word, "new_in_ours") == 0) write_new_in_ours(at);
+    if (word && strcmp(word, "now") == 0 && key)
+        sqlite3_str_appendf(at.out,
+                            "coalesce((SELECT ours FROM temp._merge_moves WHERE tab = %d AND "
+                            "theirs = %s), %s)",
+                            t->i, key->in_base, key->in_base);
     if (word && strcmp(word, "put_rowid") == 0 && has_hidden_rowid(t))
         sqlite3_str_appendf(at.out, "%s, ", t->rowid);
     if (word && n == 4 && strcmp(word + 1, "rid") == 0) write_rowid(at, t, *word);
@@ -344,15 +388,12 @@ static void read_columns(merge *m, merge_table *t)
     merge_column *at = t->column =
         merge_array(m, (size_t)merge_integer_of(m, CLI_SQL_MERGE_MOST_COLUMNS) + 1, sizeof *at);
     if (t->is_virtual && !t->is_rtree && at) { /* its rows have numbers, which no column shows */
-        *at++ = (merge_column){"rowid",
-                               "rowid",
-                               t->in_base ? "b.rowid" : "NULL",
-                               t->in_theirs ? "t.rowid" : "NULL",
-                               1,
-                               false,
-                               false,
-                               -1,
-                               false};
+        *at++ = (merge_column){.name = "rowid",
+                               .quoted = "rowid",
+                               .in_base = t->in_base ? "b.rowid" : "NULL",
+                               .in_theirs = t->in_theirs ? "t.rowid" : "NULL",
+                               .key = 1,
+                               .of = -1};
     }
     while (at && cli_step(&m->into, row)) {
         const char *name = (const char *)sqlite3_column_text(row, 0),
@@ -364,6 +405,9 @@ static void read_columns(merge *m, merge_table *t)
                              .of = -1};
         at->name = merge_text(m, "%s", name);
         at->quoted = merge_text(m, "\"%w\"", name);
+        at->theirs_lacks = t->in_theirs && !theirs;
+        at->ours_lacks = !sqlite3_column_int(row, 6);
+        at->is_kept = t->in_base && base && at->theirs_lacks;
         at->in_base = column_of(m, t->in_base, "b", base, standing ? standing : "NULL");
         at->in_theirs = column_of(m, t->in_theirs, "t", theirs, standing ? standing : "NULL");
         at++;
@@ -373,14 +417,28 @@ static void read_columns(merge *m, merge_table *t)
     if (t->is_rtree && t->n > 0) t->column[0].key = 1;
 }
 
-/* A name of the rowid that is no column's; NULL if the table has none. */
+/* Whether one of the files has a column of this name, also a generated one. */
+static bool has_column(merge *m, const merge_table *t, const char *name)
+{
+    static const char *const SCHEMAS[] = {"main", "base", "theirs"};
+    bool has = false;
+    for (int i = 0; i < 3 && !has; i++) {
+        sqlite3_stmt *row = merge_prepare_texts(
+            m, CLI_SQL_MERGE_HAS_COLUMN, (const char *const[]){t->name, SCHEMAS[i], name}, 3);
+        has = cli_step(&m->into, row);
+        sqlite3_finalize(row);
+    }
+    return has;
+}
+
+/* A name of the rowid that is no column's in any file; NULL if the table has none. */
 static const char *rowid_of(merge *m, const merge_table *t)
 {
     static const char *const NAMES[] = {"rowid", "_rowid_", "oid"};
     for (int i = 0; i < 3; i++) {
         char *sql = sqlite3_mprintf("SELECT %s FROM %s", NAMES[i], t->main);
         sqlite3_stmt *statement = NULL;
-        bool has = sql && merge_column_find(t, NAMES[i]) < 0 &&
+        bool has = sql && !has_column(m, t, NAMES[i]) &&
                    sqlite3_prepare_v2(m->into.db, sql, -1, &statement, NULL) == SQLITE_OK;
         sqlite3_finalize(statement);
         sqlite3_free(sql);
@@ -445,7 +503,9 @@ static void read_key(merge *m, merge_table *t)
         if (i >= 0) t->column[i].key = ++n;
     }
     sqlite3_finalize(row);
-    if (n > 0) t->key = KEY_COLUMNS;
+    /* A table with one row, such as settings, has that row in all files. */
+    if (n > 0 || (t->rowid && merge_integer(m, t, -1, CLI_SQL_MERGE_HAS_ONE_ROW)))
+        t->key = KEY_COLUMNS;
 }
 
 /* Rows whose key has a NULL are as those without one; then the table is taken as one without. */
@@ -457,6 +517,23 @@ static void check_key(merge *m, merge_table *t)
     if (!has_null) return;
     t->key = KEY_NONE;
     for (int i = 0; i < t->n; i++) t->column[i].key = 0;
+}
+
+/* A column that THEIRS has dropped and OURS has changed: in THEIRS it is as in BASE. */
+static void read_kept(merge *m, merge_table *t)
+{
+    const char *same_row =
+        t->key == KEY_NONE ? "" : merge_sql(m, t, -1, "FROM {B} AS b WHERE {K AND |@b = @t}");
+    for (int i = 0; i < t->n; i++) {
+        merge_column *column = &t->column[i];
+        if (!column->is_kept) continue;
+        if (t->key == KEY_NONE)
+            column->in_base = column->in_theirs;
+        else
+            column->in_theirs =
+                merge_text(m, "CASE WHEN EXISTS (SELECT 1 %s) THEN (SELECT %s %s) ELSE %s END",
+                           same_row, column->in_base, same_row, column->in_theirs);
+    }
 }
 
 static void read_foreign(merge *m, merge_table *t)
@@ -532,7 +609,9 @@ static void apply_words(merge *m)
                      "merge: --ref %s: must be a column and the table whose numbers it holds, such "
                      "as --ref note_tag.tag_id=tag",
                      word);
-        if (t && of) t->column[i].of = of->i;
+        if (!t || !of) continue;
+        t->column[i].of = of->i;
+        t->column[i].is_said = true;
     }
     for (int k = 0; (word = merge_asked(m, "assigned=", k)); k++)
         if (!merge_table_find(m, word))
@@ -591,6 +670,9 @@ static void read_references(merge *m)
         merge_table *t = &m->table[i];
         t->gives_numbers = t->number >= 0 && !t->is_virtual && t->column[t->number].of < 0 &&
                            m->mode != MERGE_COPIES && !merge_asks_for(m, "assigned=", t->name);
+        if (!t->gives_numbers) continue;
+        t->base_row = merge_row_bytes(m, "base", t->name);
+        t->theirs_row = merge_row_bytes(m, "theirs", t->name);
     }
 }
 
@@ -627,6 +709,7 @@ void merge_tables_read(merge *m)
         t->rowid = rowid_of(m, t);
         read_key(m, t);
         check_key(m, t);
+        read_kept(m, t);
         read_uniques(m, t);
     }
     for (int i = 0; i < m->n && !m->c->failed; i++) read_foreign(m, &m->table[i]);

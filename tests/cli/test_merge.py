@@ -155,6 +155,53 @@ def test_rowids_of_ours_stay():
     assert rows("SELECT rowid, k, v FROM t ORDER BY k") == [(7, "a", 2), (9, "o", None), (13, "t", None), (12, "u", None)]
 
 
+def test_a_column_called_rowid_may_be_renamed():
+    files("CREATE TABLE t(k TEXT PRIMARY KEY, rowid)", "ALTER TABLE t RENAME COLUMN rowid TO place", "INSERT INTO t VALUES ('a', 'x')")
+    merge()
+    assert rows("SELECT k, place FROM t") == [("a", "x")]
+
+
+def test_columns_may_have_all_names_of_the_rowid():
+    files("CREATE TABLE t(id INTEGER PRIMARY KEY, rowid, _rowid_, oid); INSERT INTO t VALUES (1, 1, 1, 1), (2, 2, 2, 2)",
+          "UPDATE t SET oid = 5; INSERT INTO t VALUES (3, 3, 3, 3)", "UPDATE t SET rowid = 9 WHERE id = 1; DELETE FROM t WHERE id = 2; INSERT INTO t VALUES (3, 4, 4, 4)")
+    merge(status=1)
+    assert rows("SELECT * FROM t") == [(1, 9, 1, 5), (2, 2, 2, 5), (3, 3, 3, 3), (4, 4, 4, 4)]
+
+
+def test_rowids_of_ours_stay_in_a_table_made_anew():
+    files("CREATE TABLE t(k TEXT PRIMARY KEY, v); INSERT INTO t(rowid, k, v) VALUES (7, 'a', 1), (9, 'b', 2)", "DELETE FROM t WHERE k = 'a'",
+          "CREATE TABLE n(k TEXT PRIMARY KEY, v CHECK (1)); INSERT INTO n SELECT * FROM t; DROP TABLE t; ALTER TABLE n RENAME TO t")
+    merge()
+    assert rows("SELECT rowid, k FROM t") == [(9, "b")]
+
+
+def test_a_generated_column_may_be_called_rowid():
+    files("CREATE TABLE t(k TEXT PRIMARY KEY, v, rowid AS (length(k)))", "INSERT INTO t VALUES ('a', 1)", "INSERT INTO t VALUES ('bc', 2)")
+    merge()
+    assert rows("SELECT k, v, rowid FROM t") == [("a", 1, 1), ("bc", 2, 2)]
+
+
+def test_a_table_with_one_row_has_that_row_in_all_files():
+    files("CREATE TABLE settings(a, b); INSERT INTO settings VALUES (1, 2)", "UPDATE settings SET a = 10", "UPDATE settings SET b = 20")
+    merge()
+    assert rows("SELECT * FROM settings") == [(10, 20)]
+
+
+def test_the_row_of_a_table_with_one_row_may_be_in_conflict():
+    files("CREATE TABLE total(n); INSERT INTO total VALUES (1)", "UPDATE total SET n = 10", "UPDATE total SET n = 20")
+    status, out, error = run("merge", "base.db", "ours.db", "theirs.db")
+    assert (status, out, error) == (1, "total: 1 conflict\nconflict  total n: base 1, ours 10, theirs 20: took ours\n1 number of total.n was changed on both sides: --add total.n adds them up\n", "")
+    merge("--add", "total.n")
+    assert rows("SELECT n FROM total") == [(29,)]
+
+
+def test_a_row_without_a_key_that_both_changed_is_noted():
+    files("CREATE TABLE log(x, y); INSERT INTO log VALUES (1, 1), (2, 2)", "UPDATE log SET y = 10 WHERE x = 1", "UPDATE log SET y = 20 WHERE x = 1")
+    notes = [line["note"] for line in merge() if "note" in line]
+    assert "1 row of log, which has no key, went on both sides, and others came: one that was changed on both sides is two rows now" in notes
+    assert sorted(rows("SELECT y FROM log")) == [(2,), (10,), (20,)]
+
+
 # ---- numbers ----
 
 def test_a_new_row_whose_number_is_taken_moves_and_references_follow():
@@ -172,6 +219,21 @@ def test_a_new_row_with_the_unique_values_of_a_new_row_is_that_row():
     lines = merge()
     assert of_table(lines, "tag")["joined"] == 2
     assert rows("SELECT song, name FROM song_tag JOIN tag ON tag.id = tag ORDER BY 1, 2") == [(1, "rock"), (1, "x"), (2, "rock"), (2, "y")]
+
+
+def test_a_row_that_refers_to_a_row_of_theirs_alone_is_not_equal_to_one_without():
+    files("CREATE TABLE t(id INTEGER PRIMARY KEY, up INT REFERENCES t, v)", "INSERT INTO t VALUES (1, NULL, 'a')", "INSERT INTO t VALUES (1, 2, 'a'), (2, NULL, 'b')")
+    merge()
+    assert rows("SELECT * FROM t") == [(1, None, "a"), (3, 4, "a"), (4, None, "b")]
+
+
+def test_equal_new_rows_that_refer_to_each_other_are_one_row_each():
+    files("CREATE TABLE t(id INTEGER PRIMARY KEY, up INT REFERENCES t, v)", *2 * ["INSERT INTO t VALUES (1, 2, 'a'), (2, 1, 'b'), (3, 3, 'c')"])
+    assert of_table(merge(), "t")["same"] == 3
+    assert rows("SELECT * FROM t") == [(1, 2, "a"), (2, 1, "b"), (3, 3, "c")]
+    make("ours.db", "UPDATE t SET v = 'z' WHERE id = 2")
+    merge()
+    assert rows("SELECT * FROM t") == [(1, 2, "a"), (2, 1, "z"), (3, 3, "c"), (4, 5, "a"), (5, 4, "b")]
 
 
 def test_equal_new_rows_are_one_row():
@@ -229,6 +291,18 @@ def test_the_answer_to_the_question_is_taken():
     assert rows("SELECT name FROM note_tag JOIN tag ON tag_id = id") == [("t",)]
 
 
+def test_a_number_that_autoincrement_has_given_out_is_not_given_again():
+    files("CREATE TABLE t(id INTEGER PRIMARY KEY AUTOINCREMENT, name)", "INSERT INTO t VALUES (1, 'gone'); DELETE FROM t", "INSERT INTO t VALUES (1, 'new')")
+    merge()
+    assert rows("SELECT * FROM t") == [(2, "new")]
+
+
+def test_what_refers_to_a_row_that_is_gone_does_not_refer_to_a_new_one():
+    files(UNDECLARED, "INSERT INTO tag VALUES (1, 'o'), (2, 'gone'); INSERT INTO note_tag VALUES ('x', 2, 1); DELETE FROM tag WHERE id = 2", "INSERT INTO tag VALUES (2, 't'); INSERT INTO note_tag VALUES ('y', 2, 1)")
+    merge("--ref", "note_tag.tag_id=tag")
+    assert rows("SELECT note, name FROM note_tag LEFT JOIN tag ON tag_id = id ORDER BY 1") == [("x", None), ("y", "t")]
+
+
 def test_the_answer_may_be_no():
     files(UNDECLARED, "INSERT INTO tag VALUES (1, 'o')", "INSERT INTO tag VALUES (1, 't'); INSERT INTO note_tag VALUES ('x', 1, 1)")
     merge("--no-ref", "note_tag.tag_id")
@@ -251,6 +325,103 @@ def test_what_was_renumbered_once_is_found_again():
     merge()
     assert rows("SELECT id, title, rating FROM song WHERE id > 3") == [(4, "ours", 0), (5, "theirs", 5), (6, "more", 1)]
     assert rows("SELECT title FROM song_tag JOIN song ON id = song WHERE tag = 1 ORDER BY 1") == [("a",), ("theirs",)]
+
+
+def test_a_number_that_moved_is_none_that_was_used_again():
+    schema = "CREATE TABLE t(id INTEGER PRIMARY KEY, name, v, w)"
+    goes_on = ["INSERT INTO t VALUES (1, 'theirs', 1, 1)", "INSERT INTO t VALUES (2, 'more', 2, 2)", "UPDATE t SET w = 9 WHERE id = 2; UPDATE t SET w = 5 WHERE id = 1"]
+    files(schema, "INSERT INTO t VALUES (1, 'ours', 0, 0)", goes_on[0])
+    merge()
+    for change in goes_on[1:]:
+        make("next.db", schema, *goes_on[:goes_on.index(change)])
+        os.replace("next.db", "base.db")
+        make("theirs.db", change)
+        lines = merge("--add", "t.v")
+    assert not conflicts(lines)
+    assert rows("SELECT * FROM t") == [(1, "ours", 0, 0), (2, "theirs", 1, 5), (3, "more", 2, 9)]
+
+
+THINGS = "CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT UNIQUE, v); CREATE TABLE child(n TEXT PRIMARY KEY, t INT REFERENCES t)"
+
+
+def goes_on(*changes):
+    """BASE is what was merged last; THEIRS has one more change."""
+    for name in "base.db", "theirs.db":
+        if os.path.exists(name):
+            os.remove(name)
+    make("base.db", THINGS, *changes[:-1])
+    make("theirs.db", THINGS, *changes)
+
+
+def test_rows_of_three_branches_under_one_number_are_three_rows():
+    files(THINGS, "INSERT INTO t VALUES (1, 'ours', 0)")
+    goes_on("INSERT INTO t VALUES (1, 'second', 0)")
+    merge()
+    goes_on("INSERT INTO t VALUES (1, 'third', 0)")
+    merge()
+    assert rows("SELECT * FROM t") == [(1, "ours", 0), (2, "second", 0), (3, "third", 0)]
+    goes_on("INSERT INTO t VALUES (1, 'second', 0)", "UPDATE t SET v = 2; INSERT INTO t VALUES (2, 'more', 1); INSERT INTO child VALUES ('a', 1)")
+    merge()
+    goes_on("INSERT INTO t VALUES (1, 'third', 0)", "UPDATE t SET v = 3; INSERT INTO t VALUES (2, 'most', 1); INSERT INTO child VALUES ('b', 1)")
+    merge()
+    assert rows("SELECT * FROM t") == [(1, "ours", 0), (2, "second", 2), (3, "third", 3), (4, "more", 1), (5, "most", 1)]
+    assert rows("SELECT n, name FROM child JOIN t ON id = t ORDER BY n") == [("a", "second"), ("b", "third")]
+
+
+def test_a_new_row_is_none_that_was_merged_before_under_another_number():
+    files(THINGS, "INSERT INTO t VALUES (1, 'ours', 0)")
+    goes_on("INSERT INTO t VALUES (1, 'theirs', 0)")
+    merge()
+    make("ours.db", "UPDATE t SET v = 1 WHERE id = 2")
+    goes_on("INSERT INTO t VALUES (1, 'theirs', 0)", "DELETE FROM t; INSERT INTO t VALUES (2, 'theirs', 7)")
+    found = conflicts(merge(status=1))
+    assert sorted(c["kind"] for c in found) == ["constraint", "delete"]
+
+
+def test_a_row_that_was_left_out_is_none_that_ours_has_inserted_since():
+    files(THINGS, "INSERT INTO t VALUES (1, 'a', 0)")
+    goes_on("INSERT INTO t VALUES (1, 'a', 0)")
+    merge()
+    make("ours.db", "UPDATE t SET name = 'b'")
+    goes_on("INSERT INTO t VALUES (1, 'a', 0)", "INSERT INTO t VALUES (2, 'b', 7)")
+    merge(status=1)
+    make("ours.db", "INSERT INTO t VALUES (2, 'ours', 1)")
+    goes_on("INSERT INTO t VALUES (1, 'a', 0)", "INSERT INTO t VALUES (2, 'b', 7)", "UPDATE t SET v = 8, name = 'c' WHERE id = 2; INSERT INTO child VALUES ('x', 2)")
+    merge(status=1)
+    assert rows("SELECT id, name, v FROM t") == [(1, "b", 0), (2, "ours", 1), (3, "c", 8)]
+    assert rows("SELECT n, name FROM child JOIN t ON id = t") == [("x", "c")]
+
+
+def test_a_parent_that_has_moved_before_comes_back():
+    files(THINGS, "INSERT INTO t VALUES (1, 'ours', 0)")
+    goes_on("INSERT INTO t VALUES (1, 'theirs', 5), (2, 'other', 6)")
+    merge()
+    make("ours.db", "DELETE FROM t WHERE name = 'theirs'")
+    goes_on("INSERT INTO t VALUES (1, 'theirs', 5), (2, 'other', 6)", "INSERT INTO child VALUES ('x', 1)")
+    found, = conflicts(merge(status=1))
+    assert (found["kind"], found["table"], found["key"]) == ("foreign key", "t", [3])
+    assert rows("SELECT n, name, v FROM child JOIN t ON id = t") == [("x", "theirs", 5)]
+
+
+def test_a_new_row_does_not_take_the_number_of_one_that_comes_back():
+    files(THINGS, "INSERT INTO t VALUES (1, 'ours', 0)")
+    goes_on("INSERT INTO t VALUES (1, 'theirs', 5)")
+    merge()
+    make("ours.db", "DELETE FROM t WHERE name = 'theirs'")
+    goes_on("INSERT INTO t VALUES (1, 'theirs', 5)", "UPDATE t SET v = 6; INSERT INTO t VALUES (2, 'new', 1)")
+    merge(status=1)
+    assert rows("SELECT * FROM t") == [(1, "ours", 0), (2, "theirs", 6), (3, "new", 1)]
+
+
+def test_a_column_that_came_after_a_merge_does_not_hide_which_row_was_meant():
+    files(THINGS, "INSERT INTO t VALUES (1, 'ours', 0)")
+    goes_on("INSERT INTO t VALUES (1, 'theirs', 5)")
+    merge()
+    goes_on("INSERT INTO t VALUES (1, 'theirs', 5)", "ALTER TABLE t ADD COLUMN w DEFAULT 3; UPDATE t SET v = 6")
+    merge()
+    goes_on("INSERT INTO t VALUES (1, 'theirs', 5)", "ALTER TABLE t ADD COLUMN w DEFAULT 3; UPDATE t SET v = 6", "UPDATE t SET w = 4")
+    merge()
+    assert rows("SELECT * FROM t") == [(1, "ours", 0, 3), (2, "theirs", 6, 4)]
 
 
 # ---- constraints and foreign keys ----
@@ -281,6 +452,22 @@ def test_a_deletion_is_cancelled_if_ours_refers_to_the_row():
     found, = conflicts(merge(status=1))
     assert (found["kind"], found["table"], found["key"], found["taken"]) == ("foreign key", "song", [3], "ours")
     assert rows("PRAGMA foreign_key_check") == [] and rows("SELECT title FROM song WHERE id = 3") == [("c",)]
+
+
+@pytest.mark.parametrize("table, ours, theirs", [("", "CREATE TABLE c(s INT REFERENCES song); INSERT INTO c VALUES (3)", ""), ("CREATE TABLE c(s INT REFERENCES song);", "INSERT INTO c VALUES (3)", "DROP TABLE c;")])
+def test_a_row_stays_to_which_a_table_refers_that_ours_alone_has(table, ours, theirs):
+    files(SONGS + table, ours, theirs + "DELETE FROM song WHERE id = 3")
+    found = conflicts(merge(status=1))
+    assert (found[-1]["kind"], found[-1]["table"], found[-1]["key"]) == ("foreign key", "song", [3])
+    assert rows("PRAGMA foreign_key_check") == [] and rows("SELECT title FROM c JOIN song ON id = s") == [("c",)]
+
+
+def test_a_foreign_key_of_which_each_side_has_changed_a_column_stays_as_in_ours():
+    files("CREATE TABLE p(a, b, PRIMARY KEY (a, b)); CREATE TABLE c(k TEXT PRIMARY KEY, a, b, FOREIGN KEY (a, b) REFERENCES p); INSERT INTO p VALUES (1, 1), (1, 2), (2, 1); INSERT INTO c VALUES ('x', 1, 1)",
+          "UPDATE c SET a = 2", "UPDATE c SET b = 2")
+    found, = conflicts(merge(status=1))
+    assert (found["kind"], found["table"], found["key"], found["taken"]) == ("foreign key", "c", ["x"], "ours")
+    assert rows("SELECT * FROM c") == [("x", 2, 1)]
 
 
 def test_no_trigger_fires():
@@ -322,6 +509,24 @@ def test_a_dropped_column_that_was_changed_stays_and_is_listed():
     assert (found["kind"], found["column"]) == ("schema", "rating") and rows("SELECT * FROM song WHERE id = 1") == [(1, "a", 1, 9)]
 
 
+def test_a_column_that_one_side_has_added_is_no_conflict_in_a_row_that_is_new_in_both():
+    for ours, theirs in ("ALTER TABLE t ADD COLUMN x DEFAULT 1; INSERT INTO t VALUES ('a', 2, 3)", "INSERT INTO t VALUES ('a', 2)"), ("INSERT INTO t VALUES ('a', 2)", "ALTER TABLE t ADD COLUMN x DEFAULT 1; INSERT INTO t VALUES ('a', 2, 3)"):
+        for name in "base.db", "ours.db", "theirs.db":
+            if os.path.exists(name):
+                os.remove(name)
+        files("CREATE TABLE t(k TEXT PRIMARY KEY, v)", ours, theirs)
+        merge()
+        assert rows("SELECT * FROM t") == [("a", 2, 3)]
+
+
+@pytest.mark.parametrize("key", ["TEXT PRIMARY KEY", "TEXT"])
+def test_rows_are_deleted_though_a_dropped_column_stays(key):
+    files(f"CREATE TABLE t(k {key}, v); INSERT INTO t VALUES ('a', 1), ('b', 2)", "UPDATE t SET v = 3 WHERE k = 'a'", "ALTER TABLE t DROP COLUMN v; DELETE FROM t WHERE k = 'b'; INSERT INTO t VALUES ('c')")
+    found, = conflicts(merge(status=1))
+    assert (found["kind"], found["column"]) == ("schema", "v")
+    assert rows("SELECT * FROM t") == [("a", 3), ("c", None)]
+
+
 def test_a_table_made_anew_takes_the_rows_of_ours():
     files("CREATE TABLE t(id INTEGER PRIMARY KEY, a, b); CREATE INDEX i ON t(a); INSERT INTO t VALUES (1, 'x', 1)", "INSERT INTO t VALUES (2, 'o', 5)",
           "CREATE TABLE n(id INTEGER PRIMARY KEY, a TEXT NOT NULL DEFAULT 'q', b INT CHECK (b < 10)); INSERT INTO n SELECT * FROM t; DROP TABLE t; ALTER TABLE n RENAME TO t; CREATE INDEX i ON t(a); INSERT INTO t VALUES (2, 't', 6)")
@@ -332,6 +537,11 @@ def test_a_table_made_anew_takes_the_rows_of_ours():
 
 def test_declarations_that_do_not_go_together_are_refused():
     files(SONGS, "ALTER TABLE song ADD COLUMN year INT", "ALTER TABLE song ADD COLUMN year TEXT")
+    refused("merge: song: its declaration was changed in both files .*")
+    os.remove("ours.db")
+    os.remove("theirs.db")
+    make("ours.db", SONGS, "ALTER TABLE song RENAME COLUMN plays TO n")
+    make("theirs.db", SONGS, "ALTER TABLE song RENAME COLUMN rating TO n")
     refused("merge: song: its declaration was changed in both files .*")
 
 
