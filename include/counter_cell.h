@@ -158,6 +158,11 @@ ctr_status ctr_cell_grant(const ctr_cell *cell, const uint8_t from[CTR_ID_SIZE],
                           const uint8_t to[CTR_ID_SIZE], int64_t n, int64_t least, uint8_t *out,
                           size_t *size);
 
+/* Writes the cell with these grants in place of its own. The caller guarantees that they ascend by
+ * granter and by those that got them, that none occurs twice, and that each granter has a shard and
+ * grants nothing to itself. Needs cell->size + n * CTR_GRANT_MAX bytes. */
+size_t ctr_cell_with_grants(const ctr_cell *cell, const ctr_grant *grants, size_t n, uint8_t *out);
+
 /* Writes a cell without grants. The caller guarantees that the ids of the shards ascend and that none occurs
  * twice. `life` is 1 ... 2^32-1; n is 0 for an even life. Needs CTR_CELL_HEADER_MAX +
  * n * CTR_SHARD_MAX bytes. */

@@ -510,6 +510,23 @@ ctr_status ctr_cell_grant(const ctr_cell *cell, const uint8_t from[CTR_ID_SIZE],
     return CTR_OK;
 }
 
+size_t ctr_cell_with_grants(const ctr_cell *cell, const ctr_grant *grants, size_t n, uint8_t *out)
+{
+    uint8_t *all = put_header(out, ctr_kind_counter(), cell->life), *end = all;
+    for (size_t i = 0; i < n;) {
+        const uint8_t *from = grants[i].from;
+        uint8_t *list = put_bytes(end, from, CTR_ID_SIZE);
+        for (end = list; i < n && memcmp(grants[i].from, from, CTR_ID_SIZE) == 0; i++) {
+            end = put_bytes(end, grants[i].to, CTR_ID_SIZE);
+            end = ctr_varint_put(end, (uint64_t)grants[i].n);
+        }
+        end = put_size_before(list, end);
+    }
+    if (n > 0) out[0] = CTR_GRANTS_BYTE;
+    if (n > 0) end = put_size_before(all, end);
+    return (size_t)(put_bytes(end, cell->bytes + cell->header, cell->size - cell->header) - out);
+}
+
 ctr_status ctr_kind_begin_life(const ctr_kind *kind, uint32_t life, bool live, uint8_t *out,
                                size_t *size)
 {

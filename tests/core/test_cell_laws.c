@@ -434,6 +434,25 @@ static void a_grant_is_that_of_the_oracle(void **state)
     }
 }
 
+static void grants_are_written_as_they_are_read(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS; i++) {
+        model m = random_model(), none = m;
+        blob whole = encoded(&m);
+        for (int id = 0; id < IDS; id++) memset(none.of[id].granted, 0, sizeof none.of[id].granted);
+        blob plain = encoded(&none);
+        ctr_cell with = opened(whole), without = opened(plain);
+        ctr_grant grants[IDS * IDS];
+        size_t at = 0, n = 0;
+        while (ctr_cell_next_grant(&with, &at, &grants[n])) n++;
+        uint8_t *out = hold(plain.size + n * CTR_GRANT_MAX);
+        if (plain.size > 0)
+            assert_same(exact(out, ctr_cell_with_grants(&without, grants, n, out)), whole);
+        release_all();
+    }
+}
+
 static wide wide_of(ctr_sum sum)
 {
     return (wide)sum.high * ((wide)1 << 64) + sum.low;
@@ -783,6 +802,7 @@ int main(void)
         TEST(conflicts_are_those_of_the_oracle),
         TEST(increment_is_that_of_the_oracle),
         TEST(a_grant_is_that_of_the_oracle),
+        TEST(grants_are_written_as_they_are_read),
         TEST(rights_add_up_to_the_value),
         TEST(value_is_exact),
         TEST(sums_are_exact_and_can_be_undone),
