@@ -364,12 +364,11 @@ static void take_grants(change_maker *maker, ctr_span object, const uint8_t *fro
     size_t at = 0;
     ctr_span name, value;
     char text[64];
+    size_t before = into->n;
     if (!object.text || ctr_rc(maker->conn) != SQLITE_OK) return;
-    if (ctr_json_type_of(object) != CTR_JSON_OBJECT) {
-        ctr_member_refuse(maker->conn, "grants", "an object", object);
-        return;
-    }
-    while (ctr_rc(maker->conn) == SQLITE_OK && ctr_json_next(object, &at, &name, &value)) {
+    bool is_object = ctr_json_type_of(object) == CTR_JSON_OBJECT;
+    while (is_object && ctr_rc(maker->conn) == SQLITE_OK &&
+           ctr_json_next(object, &at, &name, &value)) {
         made_grant *more =
             ctr_array_room(maker->conn, into->grant, &into->room, into->n + 1, sizeof *more);
         if (!more) return;
@@ -382,6 +381,7 @@ static void take_grants(change_maker *maker, ctr_span object, const uint8_t *fro
         if (!is) ctr_member_refuse(maker->conn, "grants", "to other UUIDs", name);
         more->n = take_member_integer(maker, "grants", value, 1, INT64_MAX);
     }
+    if (into->n == before) ctr_member_refuse(maker->conn, "grants", "an object of ids", object);
 }
 
 static size_t number_of_shards(const uint8_t *cell, size_t size)

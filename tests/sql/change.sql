@@ -243,7 +243,7 @@ SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter"
 SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"01010101-0101-0101-0101-010101010101","clock":1,"value":1,"grants":{"02020202-0202-0202-0202-020202020202":0}}]}}]}');
 --! counter_change_of: the member grants must be 1 ... 9223372036854775807, not 0
 SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"01010101-0101-0101-0101-010101010101","clock":1,"value":1,"grants":[]}]}}]}');
---! counter_change_of: the member grants must be an object, not []
+--! counter_change_of: the member grants must be an object of ids, not []
 SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"01010101-0101-0101-0101-010101010101","clock":1,"value":1,"grants":{"02020202-0202-0202-0202-020202020202":1,"02020202-0202-0202-0202-020202020202":2}}]}}]}');
 --! counter_change_of: a shard grants to one id twice
 SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"01010101-0101-0101-0101-010101010101","clock":1,"value":1},{"id":"01010101-0101-0101-0101-010101010101","clock":2,"value":1,"grants":{"02020202-0202-0202-0202-020202020202":2}}]}}]}');
