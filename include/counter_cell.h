@@ -18,6 +18,23 @@
  *     clock    varint, 1 ... 2^63-1
  *     value    zigzag varint, any int64
  *
+ * A shard of a bounded counter may hold grants, too: how much of its right to decrement its replica
+ * has given to others, all its life long. They belong to the state of the shard, so a grant is a
+ * write of the granter: its clock rises. A cell in which one shard or more has grants is of format 2:
+ *
+ *     +------+---------+--------+--------+--------+----------------------------+---
+ *     | 0xC2 |  life   |  size  | grants | grants | shards as above
+ *     +------+---------+--------+--------+--------+----------------------------+---
+ *
+ *     size     varint: the bytes of all grants, 1 or more
+ *     grants   of a granter: its id, 16 bytes, which has a shard; varint: the bytes that follow; then
+ *              for each other id that it granted to 16 bytes and a varint, 1 ... 2^63-1, how much.
+ *              Granters ascend, and in each the others do
+ *
+ * The right of a replica is its value, less what it has granted, plus what was granted to it. All
+ * rights add up to the value of the counter (Balegas and others, "Extending Eventually Consistent
+ * Cloud Databases for Enforcing Numeric Invariants", SRDS 2015).
+ *
  * A varint is LEB128 of minimal length, so each state has exactly one encoding: two cells are
  * equal if their bytes are equal. The untouched counter (life 1, no shards) has no bytes at all;
  * SQL keeps it as NULL. A reset leaves a live cell without shards, in life 3, 5, ...
@@ -41,7 +58,8 @@
 enum {
     CTR_ID_SIZE = 16,        /* bytes of a replica id */
     CTR_CELL_HEADER_MAX = 6, /* the first byte and the longest life */
-    CTR_SHARD_MAX = 35       /* id, longest clock (9), longest value (10) */
+    CTR_SHARD_MAX = 35,      /* id, longest clock (9), longest value (10) */
+    CTR_GRANT_MAX = 55       /* the size of all (10), an id, the size of one (4), an id, how much */
 };
 
 #define CTR_LIFE_MAX UINT32_MAX /* the last life; it is live */
@@ -60,7 +78,8 @@ typedef enum ctr_status {
     CTR_UNSORTED,     /* the ids do not ascend */
     CTR_DOUBLED,      /* an id occurs twice */
     CTR_TRAILING,     /* bytes follow a deleted cell */
-    CTR_NEEDLESS      /* life 1 without shards, which must have no bytes at all */
+    CTR_NEEDLESS,     /* life 1 without shards, which must have no bytes at all */
+    CTR_BAD_GRANTS    /* grants that no cell has: none, to oneself, of an id without a shard */
 } ctr_status;
 
 /* A cell may hold any clock. Files write lower ones than 2^62, and take no others from anybody. */
@@ -80,6 +99,12 @@ typedef struct ctr_cell {
     size_t size;
     size_t header; /* bytes before the first shard */
 } ctr_cell;
+
+/* What a replica has granted to another one. The ids point into the bytes of the cell. */
+typedef struct ctr_grant {
+    const uint8_t *from, *to;
+    int64_t n; /* 1 ... INT64_MAX */
+} ctr_grant;
 
 /* The order of two states. CTR_DISJOINT: each has something that the other lacks, or one id has the
  * same clock and two values. */
@@ -117,13 +142,35 @@ bool ctr_cell_next(const ctr_cell *cell, size_t *at, ctr_shard *shard);
 /* Finds the shard of an id. Returns false if there is none. */
 bool ctr_cell_shard(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], ctr_shard *shard);
 
-/* Writes a cell. The caller guarantees that the ids of the shards ascend and that none occurs
+/* Walks the grants in ascending order of granters and of those that got them: set `at` to 0, and call
+ * until it returns false. */
+bool ctr_cell_next_grant(const ctr_cell *cell, size_t *at, ctr_grant *grant);
+
+/* Sets *right to what the replica may take: its value, less its grants, plus those to it. It may be
+ * negative, which is a debt. */
+void ctr_cell_right(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], ctr_sum *right);
+
+/* Gives n, 1 or more, of the right of `from` to `to`, another id: the clock of the shard of `from`
+ * rises as by ctr_cell_increment by 0. Does not ask whether `from` has that right. CTR_OVERFLOW
+ * if it would have granted more than INT64_MAX to that id. Needs cell->size + CTR_CELL_HEADER_MAX +
+ * CTR_SHARD_MAX + CTR_GRANT_MAX bytes. */
+ctr_status ctr_cell_grant(const ctr_cell *cell, const uint8_t from[CTR_ID_SIZE],
+                          const uint8_t to[CTR_ID_SIZE], int64_t n, int64_t least, uint8_t *out,
+                          size_t *size);
+
+/* Writes the cell with these grants in place of its own. The caller guarantees that they ascend by
+ * granter and by those that got them, that none occurs twice, and that each granter has a shard and
+ * grants nothing to itself. Needs cell->size + n * CTR_GRANT_MAX bytes. */
+size_t ctr_cell_with_grants(const ctr_cell *cell, const ctr_grant *grants, size_t n, uint8_t *out);
+
+/* Writes a cell without grants. The caller guarantees that the ids of the shards ascend and that none occurs
  * twice. `life` is 1 ... 2^32-1; n is 0 for an even life. Needs CTR_CELL_HEADER_MAX +
  * n * CTR_SHARD_MAX bytes. */
 size_t ctr_cell_write(uint32_t life, const ctr_shard *shards, size_t n, uint8_t *out);
 
 /* Returns whether a wins over b, a shard of the same id, in a merge: the higher clock wins, then
- * the higher value. */
+ * the higher value. (Then the grants, which the shard does not show: those that are greater as
+ * bytes.) */
 bool ctr_shard_beats(const ctr_shard *a, const ctr_shard *b);
 
 /* Adds n to the shard of `id`: (id, clock + 1, value + n), or (id, 1, n) if there is none. The

@@ -12,6 +12,43 @@ static const ctr_kind *kind_of_cell(const ctr_cell *cell)
     return cell->size > 0 ? ctr_kind_of_byte(cell->bytes[0]) : ctr_kind_counter();
 }
 
+static bool is_counter(uint8_t first)
+{
+    return (first & 0xf0) == (CTR_COUNTER_BYTE & 0xf0);
+}
+
+/* ---- grants ----------------------------------------------------------------------------------- */
+
+/* A walk over the granters of a cell, each with its list: ids and how much. */
+typedef struct granters {
+    const uint8_t *at, *end, *id, *list;
+    size_t size; /* of the list */
+    bool more;
+} granters;
+
+static void granters_next(granters *walk)
+{
+    uint64_t size;
+    walk->more = walk->at < walk->end;
+    if (!walk->more) return;
+    walk->id = walk->at;
+    walk->list = ctr_varint_read(walk->at + CTR_ID_SIZE, &size);
+    walk->size = (size_t)size;
+    walk->at = walk->list + walk->size;
+}
+
+/* Of a cell with no other part than life, grants and shards. */
+static granters granters_of(const ctr_cell *cell)
+{
+    granters walk = {0};
+    if (cell->size == 0 || cell->bytes[0] != CTR_GRANTS_BYTE) return walk;
+    uint64_t life, size;
+    walk.at = ctr_varint_read(ctr_varint_read(cell->bytes + 1, &life), &size);
+    walk.end = walk.at + size;
+    granters_next(&walk);
+    return walk;
+}
+
 /* ---- opening --------------------------------------------------------------------------------- */
 
 ctr_cell ctr_cell_untouched(void)
@@ -50,13 +87,67 @@ ctr_status ctr_shards_check(const uint8_t *at, const uint8_t *end, const uint8_t
     return CTR_OK;
 }
 
+/* Checks the grants to one granter's others. */
+static ctr_status check_granted(const uint8_t *at, const uint8_t *end, const uint8_t *from)
+{
+    const uint8_t *last = NULL;
+    if (at == end) return CTR_BAD_GRANTS;
+    while (at < end) {
+        uint64_t n;
+        if (end - at < CTR_ID_SIZE) return CTR_TRUNCATED;
+        int order = last ? memcmp(last, at, CTR_ID_SIZE) : -1;
+        if (order >= 0) return order == 0 ? CTR_DOUBLED : CTR_UNSORTED;
+        last = at;
+        if (memcmp(at, from, CTR_ID_SIZE) == 0) return CTR_BAD_GRANTS;
+        at += CTR_ID_SIZE;
+        ctr_status status = ctr_varint_take(&at, end, &n);
+        if (status != CTR_OK) return status;
+        if (n < 1 || n > INT64_MAX) return CTR_OUT_OF_RANGE;
+    }
+    return CTR_OK;
+}
+
+static ctr_status check_grants(const uint8_t *at, const uint8_t *end)
+{
+    const uint8_t *last = NULL;
+    if (at == end) return CTR_BAD_GRANTS;
+    while (at < end) {
+        uint64_t size;
+        if (end - at < CTR_ID_SIZE) return CTR_TRUNCATED;
+        int order = last ? memcmp(last, at, CTR_ID_SIZE) : -1;
+        if (order >= 0) return order == 0 ? CTR_DOUBLED : CTR_UNSORTED;
+        last = at;
+        at += CTR_ID_SIZE;
+        ctr_status status = ctr_varint_take(&at, end, &size);
+        if (status == CTR_OK && size > (uint64_t)(end - at)) status = CTR_TRUNCATED;
+        if (status == CTR_OK) status = check_granted(at, at + size, last);
+        if (status != CTR_OK) return status;
+        at += size;
+    }
+    return CTR_OK;
+}
+
+/* Each granter has a shard. */
+static bool have_shards(const ctr_cell *cell)
+{
+    size_t at = 0;
+    ctr_shard shard;
+    bool more = ctr_cell_next(cell, &at, &shard);
+    for (granters walk = granters_of(cell); walk.more; granters_next(&walk)) {
+        while (more && memcmp(shard.id, walk.id, CTR_ID_SIZE) < 0)
+            more = ctr_cell_next(cell, &at, &shard);
+        if (!more || memcmp(shard.id, walk.id, CTR_ID_SIZE) != 0) return false;
+    }
+    return true;
+}
+
 static ctr_status open_summed(ctr_cell *cell, const uint8_t *bytes, size_t size, const uint8_t *id,
                               ctr_summary *summary)
 {
     *cell = ctr_cell_untouched();
     const ctr_kind *kind = size > 0 ? ctr_kind_of_byte(bytes[0]) : NULL;
     if (!kind) return CTR_NOT_A_CELL;
-    if (bytes[0] != kind->first) return CTR_NEWER_FORMAT;
+    if (bytes[0] < kind->first || bytes[0] > kind->last) return CTR_NEWER_FORMAT;
 
     const uint8_t *at = bytes + 1, *end = bytes + size;
     uint64_t life;
@@ -64,11 +155,23 @@ static ctr_status open_summed(ctr_cell *cell, const uint8_t *bytes, size_t size,
     if (status != CTR_OK) return status;
     if (life < 1 || life > CTR_LIFE_MAX) return CTR_OUT_OF_RANGE;
     if (life % 2 == 0 && at < end) return CTR_TRAILING;
-    if (life == 1 && at == end) return CTR_NEEDLESS;
+    bool has_grants = bytes[0] == CTR_GRANTS_BYTE;
+    if (has_grants && life % 2 == 0) return CTR_BAD_GRANTS;
+    if (has_grants) {
+        uint64_t of_grants;
+        status = ctr_varint_take(&at, end, &of_grants);
+        if (status == CTR_OK && of_grants > (uint64_t)(end - at)) status = CTR_TRUNCATED;
+        if (status == CTR_OK) status = check_grants(at, at + of_grants);
+        if (status != CTR_OK) return status;
+        at += of_grants;
+    }
+    if (life == 1 && at == end) return has_grants ? CTR_BAD_GRANTS : CTR_NEEDLESS;
     status = kind->check(at, end, id, summary);
     if (status != CTR_OK) return status;
 
-    *cell = (ctr_cell){(uint32_t)life, bytes, size, (size_t)(at - bytes)};
+    ctr_cell opened = {(uint32_t)life, bytes, size, (size_t)(at - bytes)};
+    if (has_grants && !have_shards(&opened)) return CTR_BAD_GRANTS;
+    *cell = opened;
     return CTR_OK;
 }
 
@@ -107,6 +210,11 @@ ctr_cell ctr_cell_written(const uint8_t *bytes, size_t size)
     uint64_t life = 1;
     if (size == 0) return ctr_cell_untouched();
     const uint8_t *shards = ctr_varint_read(bytes + 1, &life);
+    if (bytes[0] == CTR_GRANTS_BYTE) {
+        uint64_t of_grants;
+        shards = ctr_varint_read(shards, &of_grants);
+        shards += of_grants;
+    }
     return (ctr_cell){(uint32_t)life, bytes, size, (size_t)(shards - bytes)};
 }
 
@@ -118,7 +226,7 @@ const char *ctr_status_text(ctr_status status)
     case CTR_DELETED: return "was deleted";
     case CTR_LAST_LIFE: return "is in its last life, 4294967295";
     case CTR_NOT_A_CELL: return "is no counter cell";
-    case CTR_NEWER_FORMAT: return "is of a newer format than 1";
+    case CTR_NEWER_FORMAT: return "is of a newer format than 2";
     case CTR_TRUNCATED: return "is truncated";
     case CTR_NOT_MINIMAL: return "has a number of needless length";
     case CTR_OUT_OF_RANGE: return "has a number out of range";
@@ -126,6 +234,7 @@ const char *ctr_status_text(ctr_status status)
     case CTR_DOUBLED: return "has a replica id twice";
     case CTR_TRAILING: return "is deleted but has bytes after its life";
     case CTR_NEEDLESS: return "is in life 1 without shards, which must be NULL";
+    case CTR_BAD_GRANTS: return "has grants that no replica can have made";
     }
     return "is malformed";
 }
@@ -155,7 +264,7 @@ bool ctr_cell_same(const ctr_cell *a, const ctr_cell *b)
 bool ctr_cell_next(const ctr_cell *cell, size_t *at, ctr_shard *shard)
 {
     if (*at == 0) *at = cell->header;
-    if (*at >= cell->size || cell->bytes[0] != CTR_COUNTER_BYTE) return false;
+    if (*at >= cell->size || !is_counter(cell->bytes[0])) return false;
 
     const uint8_t *byte = cell->bytes + *at;
     uint64_t clock, value;
@@ -166,6 +275,38 @@ bool ctr_cell_next(const ctr_cell *cell, size_t *at, ctr_shard *shard)
     shard->value = ctr_varint_unzigzag(value);
     *at = (size_t)(byte - cell->bytes);
     return true;
+}
+
+bool ctr_cell_next_grant(const ctr_cell *cell, size_t *at, ctr_grant *grant)
+{
+    /* `at` counts the bytes of ids and amounts that were passed, plus 1. */
+    size_t passed = *at > 0 ? *at - 1 : 0;
+    for (granters walk = granters_of(cell); walk.more; granters_next(&walk)) {
+        if (passed >= walk.size) {
+            passed -= walk.size;
+            continue;
+        }
+        uint64_t n;
+        grant->from = walk.id;
+        grant->to = walk.list + passed;
+        const uint8_t *end = ctr_varint_read(grant->to + CTR_ID_SIZE, &n);
+        grant->n = (int64_t)n;
+        *at = (*at > 0 ? *at : 1) + (size_t)(end - grant->to);
+        return true;
+    }
+    return false;
+}
+
+void ctr_cell_right(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], ctr_sum *right)
+{
+    ctr_shard shard;
+    ctr_grant grant;
+    *right = (ctr_sum){0, 0};
+    if (ctr_cell_shard(cell, id, &shard)) ctr_sum_add(right, shard.value);
+    for (size_t at = 0; ctr_cell_next_grant(cell, &at, &grant);) {
+        if (memcmp(grant.from, id, CTR_ID_SIZE) == 0) ctr_sum_subtract(right, grant.n);
+        if (memcmp(grant.to, id, CTR_ID_SIZE) == 0) ctr_sum_add(right, grant.n);
+    }
 }
 
 bool ctr_shard_beats(const ctr_shard *a, const ctr_shard *b)
@@ -216,36 +357,59 @@ bool ctr_cell_shard(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], ctr_sha
     return false;
 }
 
-ctr_status ctr_cell_add(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE],
-                        const ctr_sum *difference, int64_t ticks, int64_t least, uint8_t *out,
-                        size_t *size)
+/* A shard that takes its place among those of a cell: behind `before`, in front of `after`. */
+typedef struct placed_shard {
+    size_t before, after;
+    ctr_shard shard;
+} placed_shard;
+
+static ctr_status place_shard(const ctr_cell *cell, const uint8_t *id, const ctr_sum *difference,
+                              int64_t ticks, int64_t least, placed_shard *placed)
 {
     if (ctr_cell_is_deleted(cell)) return CTR_DELETED;
 
-    /* before: the end of the shards with lower ids; after: the start of those with higher ids. */
-    size_t before = cell->header, next = 0;
+    size_t next = 0;
     ctr_shard found, mine = {id, 0, 0};
+    ctr_sum sum = *difference;
     int order = -1;
+    placed->before = cell->header;
     while (order < 0 && ctr_cell_next(cell, &next, &found)) {
         order = memcmp(found.id, id, CTR_ID_SIZE);
-        if (order < 0) before = next;
+        if (order < 0) placed->before = next;
     }
-    size_t after = before;
-    ctr_sum sum = *difference;
+    placed->after = placed->before;
     if (order == 0) {
         mine.clock = found.clock;
         ctr_sum_add(&sum, found.value);
-        after = next;
+        placed->after = next;
     }
     if (mine.clock < least) mine.clock = least - 1;
     if (mine.clock > INT64_MAX - ticks) return CTR_OVERFLOW;
     mine.clock += ticks;
     if (ctr_sum_value(&sum, &mine.value) != CTR_OK) return CTR_OVERFLOW;
+    placed->shard = mine;
+    return CTR_OK;
+}
+
+/* Writes the shards of a cell with that one. */
+static uint8_t *put_placed(const ctr_cell *cell, const placed_shard *placed, uint8_t *out)
+{
+    if (cell->size == 0) return put_shard(out, &placed->shard);
+    out = put_bytes(out, cell->bytes + cell->header, placed->before - cell->header);
+    out = put_shard(out, &placed->shard);
+    return put_bytes(out, cell->bytes + placed->after, cell->size - placed->after);
+}
+
+ctr_status ctr_cell_add(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE],
+                        const ctr_sum *difference, int64_t ticks, int64_t least, uint8_t *out,
+                        size_t *size)
+{
+    placed_shard placed;
+    ctr_status status = place_shard(cell, id, difference, ticks, least, &placed);
+    if (status != CTR_OK) return status;
     uint8_t *end = cell->size == 0 ? put_header(out, ctr_kind_counter(), 1)
-                                   : put_bytes(out, cell->bytes, before);
-    end = put_shard(end, &mine);
-    if (cell->size > 0) end = put_bytes(end, cell->bytes + after, cell->size - after);
-    *size = (size_t)(end - out);
+                                   : put_bytes(out, cell->bytes, cell->header);
+    *size = (size_t)(put_placed(cell, &placed, end) - out);
     return CTR_OK;
 }
 
@@ -272,6 +436,97 @@ ctr_status ctr_cell_increment(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE
     return ctr_cell_add(cell, id, &difference, 1, least, out, size);
 }
 
+/* Writes what one replica has granted, with n more to another one. */
+static uint8_t *put_granted(const uint8_t *at, const uint8_t *end, const uint8_t *to, int64_t n,
+                            uint8_t *out)
+{
+    bool is_put = false;
+    while (at < end || !is_put) {
+        uint64_t granted = 0;
+        int order = at == end ? 1 : memcmp(at, to, CTR_ID_SIZE);
+        const uint8_t *next = at == end ? end : ctr_varint_read(at + CTR_ID_SIZE, &granted);
+        if (order >= 0 && !is_put) {
+            out = put_bytes(out, to, CTR_ID_SIZE);
+            out = ctr_varint_put(out, (order == 0 ? granted : 0) + (uint64_t)n);
+            is_put = true;
+        }
+        if (order != 0) out = put_bytes(out, at, (size_t)(next - at));
+        at = next;
+    }
+    return out;
+}
+
+/* Puts a number in front of bytes that stand there already, at the place behind. */
+static uint8_t *put_size_before(uint8_t *at, uint8_t *end)
+{
+    uint8_t size[CTR_VARINT_MAX];
+    size_t n = (size_t)(end - at), room = (size_t)(ctr_varint_put(size, n) - size);
+    memmove(at + room, at, n);
+    memcpy(at, size, room);
+    return end + room;
+}
+
+/* Writes the grants of a cell with n more. */
+static uint8_t *put_grants(const ctr_cell *cell, const uint8_t *from, const uint8_t *to, int64_t n,
+                           uint8_t *out)
+{
+    bool is_put = false;
+    granters walk = granters_of(cell);
+    while (walk.more || !is_put) {
+        int order = walk.more ? memcmp(walk.id, from, CTR_ID_SIZE) : 1;
+        const uint8_t *list = order == 0 ? walk.list : NULL, *end = order == 0 ? walk.at : NULL;
+        if (order >= 0 && !is_put) {
+            uint8_t *start = put_bytes(out, from, CTR_ID_SIZE);
+            out = put_size_before(start, put_granted(list, end, to, n, start));
+            is_put = true;
+        }
+        if (walk.more && order != 0) {
+            out = put_bytes(out, walk.id, CTR_ID_SIZE);
+            out = ctr_varint_put(out, walk.size);
+            out = put_bytes(out, walk.list, walk.size);
+        }
+        if (walk.more) granters_next(&walk);
+    }
+    return out;
+}
+
+ctr_status ctr_cell_grant(const ctr_cell *cell, const uint8_t from[CTR_ID_SIZE],
+                          const uint8_t to[CTR_ID_SIZE], int64_t n, int64_t least, uint8_t *out,
+                          size_t *size)
+{
+    ctr_grant grant;
+    placed_shard placed;
+    const ctr_sum none = {0, 0};
+    ctr_status status = place_shard(cell, from, &none, 1, least, &placed);
+    for (size_t at = 0; status == CTR_OK && ctr_cell_next_grant(cell, &at, &grant);)
+        if (memcmp(grant.from, from, CTR_ID_SIZE) == 0 && memcmp(grant.to, to, CTR_ID_SIZE) == 0 &&
+            grant.n > INT64_MAX - n)
+            status = CTR_OVERFLOW;
+    if (status != CTR_OK) return status;
+    uint8_t *start = put_header(out, ctr_kind_counter(), cell->life);
+    out[0] = CTR_GRANTS_BYTE;
+    uint8_t *end = put_size_before(start, put_grants(cell, from, to, n, start));
+    *size = (size_t)(put_placed(cell, &placed, end) - out);
+    return CTR_OK;
+}
+
+size_t ctr_cell_with_grants(const ctr_cell *cell, const ctr_grant *grants, size_t n, uint8_t *out)
+{
+    uint8_t *all = put_header(out, ctr_kind_counter(), cell->life), *end = all;
+    for (size_t i = 0; i < n;) {
+        const uint8_t *from = grants[i].from;
+        uint8_t *list = put_bytes(end, from, CTR_ID_SIZE);
+        for (end = list; i < n && memcmp(grants[i].from, from, CTR_ID_SIZE) == 0; i++) {
+            end = put_bytes(end, grants[i].to, CTR_ID_SIZE);
+            end = ctr_varint_put(end, (uint64_t)grants[i].n);
+        }
+        end = put_size_before(list, end);
+    }
+    if (n > 0) out[0] = CTR_GRANTS_BYTE;
+    if (n > 0) end = put_size_before(all, end);
+    return (size_t)(put_bytes(end, cell->bytes + cell->header, cell->size - cell->header) - out);
+}
+
 ctr_status ctr_kind_begin_life(const ctr_kind *kind, uint32_t life, bool live, uint8_t *out,
                                size_t *size)
 {
@@ -294,24 +549,56 @@ ctr_status ctr_cell_reset(const ctr_cell *cell, uint8_t *out, size_t *size)
 
 /* ---- two cells ------------------------------------------------------------------------------- */
 
-/* A walk over the shards of one cell, for loops over two. */
+/* A walk over the shards of one cell, with their grants, for loops over two. */
 typedef struct shard_walk {
     const ctr_cell *cell;
     size_t at;
     ctr_shard shard;
+    granters granters;
+    const uint8_t *grants; /* of the shard, as in a cell */
+    size_t grants_size;
     bool more;
 } shard_walk;
-
-static shard_walk walk_open(const ctr_cell *cell)
-{
-    shard_walk w = {.cell = cell};
-    w.more = ctr_cell_next(cell, &w.at, &w.shard);
-    return w;
-}
 
 static void walk_on(shard_walk *w)
 {
     w->more = ctr_cell_next(w->cell, &w->at, &w->shard);
+    w->grants_size = 0;
+    while (w->more && w->granters.more && memcmp(w->granters.id, w->shard.id, CTR_ID_SIZE) < 0)
+        granters_next(&w->granters);
+    if (!w->more || !w->granters.more || memcmp(w->granters.id, w->shard.id, CTR_ID_SIZE) != 0)
+        return;
+    w->grants = w->granters.list;
+    w->grants_size = w->granters.size;
+}
+
+static shard_walk walk_open(const ctr_cell *cell)
+{
+    shard_walk w = {.cell = cell, .granters = granters_of(cell)};
+    walk_on(&w);
+    return w;
+}
+
+/* The order of the grants of two shards, as bytes. */
+static int grants_order(const shard_walk *a, const shard_walk *b)
+{
+    size_t shorter = a->grants_size < b->grants_size ? a->grants_size : b->grants_size;
+    int order = shorter > 0 ? memcmp(a->grants, b->grants, shorter) : 0;
+    if (order != 0) return order;
+    return (a->grants_size > b->grants_size) - (a->grants_size < b->grants_size);
+}
+
+/* Of two versions of a shard. */
+static bool is_same_write(const shard_walk *a, const shard_walk *b)
+{
+    return a->shard.value == b->shard.value && grants_order(a, b) == 0;
+}
+
+static bool walk_beats(const shard_walk *a, const shard_walk *b)
+{
+    if (a->shard.clock != b->shard.clock || a->shard.value != b->shard.value)
+        return ctr_shard_beats(&a->shard, &b->shard);
+    return grants_order(a, b) > 0;
 }
 
 /* Compares two walks, one of which has more: < 0 if the id of a comes first or b is at its end, 0
@@ -393,8 +680,79 @@ size_t ctr_cell_merge(const ctr_cell *a, const ctr_cell *b, uint8_t *out)
     return kind_of_cell(a)->join(a, b, out);
 }
 
+/* Which of two shards of one id a new cell has; order: as walk_order says. */
+typedef enum picked { PICK_NONE, PICK_LEFT, PICK_RIGHT } picked;
+typedef picked (*picker)(const void *with, int order, const shard_walk *left,
+                         const shard_walk *right);
+
+/* Steps to the next shard that is picked; NULL at the end. */
+static const shard_walk *next_picked(shard_walk *left, shard_walk *right, picker pick,
+                                     const void *with, shard_walk *into)
+{
+    while (left->more || right->more) {
+        int order = walk_order(left, right);
+        picked which = pick(with, order, left, right);
+        *into = which == PICK_RIGHT ? *right : *left;
+        if (order <= 0) walk_on(left);
+        if (order >= 0) walk_on(right);
+        if (which != PICK_NONE) return into;
+    }
+    return NULL;
+}
+
+static size_t grants_bytes(const shard_walk *of)
+{
+    uint8_t size[CTR_VARINT_MAX];
+    if (of->grants_size == 0) return 0;
+    return CTR_ID_SIZE + (size_t)(ctr_varint_put(size, of->grants_size) - size) + of->grants_size;
+}
+
+/* Writes a cell of shards of two others, of those that are picked; *n is their number. */
+static size_t put_picked(uint32_t life, const ctr_cell *a, const ctr_cell *b, picker pick,
+                         const void *with, uint8_t *out, size_t *n)
+{
+    shard_walk left = walk_open(a), right = walk_open(b), now;
+    size_t of_grants = 0;
+    bool may_grant = left.granters.more || right.granters.more;
+    while (may_grant && next_picked(&left, &right, pick, with, &now))
+        of_grants += grants_bytes(&now);
+    uint8_t *end = put_header(out, ctr_kind_counter(), life);
+    if (of_grants > 0) {
+        out[0] = CTR_GRANTS_BYTE;
+        end = ctr_varint_put(end, of_grants);
+        left = walk_open(a);
+        right = walk_open(b);
+        while (next_picked(&left, &right, pick, with, &now)) {
+            if (now.grants_size == 0) continue;
+            end = put_bytes(end, now.shard.id, CTR_ID_SIZE);
+            end = ctr_varint_put(end, now.grants_size);
+            end = put_bytes(end, now.grants, now.grants_size);
+        }
+    }
+    left = walk_open(a);
+    right = walk_open(b);
+    for (*n = 0; next_picked(&left, &right, pick, with, &now); ++*n)
+        end = put_shard(end, &now.shard);
+    return (size_t)(end - out);
+}
+
+static picked pick_winner(const void *with, int order, const shard_walk *left,
+                          const shard_walk *right)
+{
+    (void)with;
+    return order < 0 || (order == 0 && walk_beats(left, right)) ? PICK_LEFT : PICK_RIGHT;
+}
+
+static bool has_grants(const ctr_cell *cell)
+{
+    return cell->size > 0 && cell->bytes[0] == CTR_GRANTS_BYTE;
+}
+
 size_t ctr_shards_join(const ctr_cell *a, const ctr_cell *b, uint8_t *out)
 {
+    size_t n;
+    if (has_grants(a) || has_grants(b))
+        return put_picked(a->life, a, b, pick_winner, NULL, out, &n);
     const ctr_trimmed trimmed = ctr_cell_trim(a, b);
     uint8_t *end = put_bytes(out, a->bytes, trimmed.a.header);
     shard_walk left = walk_open(&trimmed.a), right = walk_open(&trimmed.b);
@@ -418,8 +776,8 @@ size_t ctr_cell_changed_shards(const ctr_cell *merged, const ctr_cell *mine)
                right = walk_open(merged->life == mine->life ? mine : &none);
     while (left.more) {
         int order = walk_order(&left, &right);
-        bool same = order == 0 && left.shard.clock == right.shard.clock &&
-                    left.shard.value == right.shard.value;
+        bool same =
+            order == 0 && left.shard.clock == right.shard.clock && is_same_write(&left, &right);
         n += order <= 0 && !same;
         if (order <= 0) walk_on(&left);
         if (order >= 0) walk_on(&right);
@@ -434,8 +792,7 @@ size_t ctr_cell_conflicts(const ctr_cell *a, const ctr_cell *b)
     shard_walk left = walk_open(a), right = walk_open(b);
     while (left.more && right.more) {
         int order = walk_order(&left, &right);
-        if (order == 0 && left.shard.clock == right.shard.clock)
-            n += left.shard.value != right.shard.value;
+        if (order == 0 && left.shard.clock == right.shard.clock) n += !is_same_write(&left, &right);
         if (order <= 0) walk_on(&left);
         if (order >= 0) walk_on(&right);
     }
@@ -458,7 +815,7 @@ ctr_order ctr_shards_compare(const ctr_cell *a, const ctr_cell *b)
         if (order > 0) less = true;
         if (order == 0) {
             int64_t mine = left.shard.clock, theirs = right.shard.clock;
-            if (mine == theirs && left.shard.value != right.shard.value) return CTR_DISJOINT;
+            if (mine == theirs && !is_same_write(&left, &right)) return CTR_DISJOINT;
             greater = greater || mine > theirs;
             less = less || mine < theirs;
         }
@@ -476,31 +833,31 @@ size_t ctr_cell_diff(const ctr_cell *cell, const ctr_cell *known, uint8_t *out)
     return kind_of_cell(cell)->diff(cell, known, out);
 }
 
+static picked pick_news(const void *with, int order, const shard_walk *left,
+                        const shard_walk *right)
+{
+    (void)with;
+    return order < 0 || (order == 0 && walk_beats(left, right)) ? PICK_LEFT : PICK_NONE;
+}
+
 size_t ctr_shards_diff(const ctr_cell *cell, const ctr_cell *known, uint8_t *out)
 {
-    uint8_t *start = put_header(out, ctr_kind_counter(), cell->life), *end = start;
-    shard_walk left = walk_open(cell), right = walk_open(known);
-    while (left.more) {
-        int order = walk_order(&left, &right);
-        if (order < 0 || (order == 0 && ctr_shard_beats(&left.shard, &right.shard)))
-            end = put_shard(end, &left.shard);
-        if (order <= 0) walk_on(&left);
-        if (order >= 0) walk_on(&right);
-    }
-    return end == start ? 0 : (size_t)(end - out);
+    size_t n, size = put_picked(cell->life, cell, known, pick_news, NULL, out, &n);
+    return n > 0 ? size : 0;
+}
+
+static picked pick_own(const void *with, int order, const shard_walk *left, const shard_walk *right)
+{
+    const ctr_own_filter *own = with;
+    (void)order, (void)right;
+    return own->is(own->with, left->shard.id) ? PICK_LEFT : PICK_NONE;
 }
 
 size_t ctr_shards_own(const ctr_cell *cell, const ctr_own_filter *own, uint8_t *out)
 {
-    bool any = cell->life > 1;
-    uint8_t *end = put_header(out, ctr_kind_counter(), cell->life);
-    ctr_shard shard;
-    for (size_t at = 0; ctr_cell_next(cell, &at, &shard);) {
-        if (!own->is(own->with, shard.id)) continue;
-        end = put_shard(end, &shard);
-        any = true;
-    }
-    return any ? (size_t)(end - out) : 0;
+    const ctr_cell none = ctr_cell_untouched();
+    size_t n, size = put_picked(cell->life, cell, &none, pick_own, own, out, &n);
+    return n > 0 || cell->life > 1 ? size : 0;
 }
 
 size_t ctr_cell_own(const ctr_cell *cell, const ctr_own_filter *own, uint8_t *out)

@@ -208,7 +208,8 @@ static ctr_status take_told_column(ctr_change_view *change, const uint8_t **at,
         return change_fails(change, column, CTR_OUT_OF_RANGE,
                             "is a counter with a cell, and its generation must be odd");
     status = ctr_cell_open(&cell, column->state, column->size);
-    if (status == CTR_OK && column->state[0] != column->kind->first) status = CTR_NOT_A_CELL;
+    if (status == CTR_OK && ctr_kind_of_byte(column->state[0]) != column->kind)
+        status = CTR_NOT_A_CELL;
     if (status == CTR_NEWER_FORMAT) return status;
     return change_fails(change, column, status, "has no well-formed cell");
 }

@@ -45,7 +45,10 @@ typedef struct ctr_own_filter {
  * reports that a column was changed from another value to it. */
 typedef enum ctr_meaning { CTR_GIVEN, CTR_ASSIGNED, CTR_REPORTED } ctr_meaning;
 
-enum { CTR_COUNTER_BYTE = 0xC1 /* the first byte of the cells of counters */ };
+enum {
+    CTR_COUNTER_BYTE = 0xC1, /* the first byte of the cells of counters */
+    CTR_GRANTS_BYTE = 0xC2   /* the same with grants: format 2 */
+};
 
 typedef struct ctr_kind {
     const char *word;   /* in the declaration of a counter table; NULL: no column of it */
@@ -56,6 +59,7 @@ typedef struct ctr_kind {
 
     /* Of a kind with cells. */
     uint8_t first; /* their first byte: the kind in the high half, the format in the low one */
+    uint8_t last;  /* the same of their last format */
     bool adds;     /* the journal may hold a change, as an amount that a fold adds to the cell;
                       else a change is written into the cell */
 

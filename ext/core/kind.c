@@ -8,6 +8,7 @@ static const ctr_kind KINDS[] = {
      .stored = "BLOB",
      .code = 1,
      .first = CTR_COUNTER_BYTE,
+     .last = CTR_GRANTS_BYTE,
      .adds = true,
      .check = ctr_shards_check,
      .show = ctr_shards_show,

@@ -164,6 +164,21 @@ static void fn_digest(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     ctr_arg_result_id(ctx, digest);
 }
 
+/* What the replica of a shard has granted, if anything. */
+static void append_grants(sqlite3_str *out, const ctr_cell *cell, const uint8_t *from)
+{
+    ctr_grant grant;
+    int n = 0;
+    for (size_t at = 0; ctr_cell_next_grant(cell, &at, &grant);) {
+        char id[CTR_ID_TEXT_SIZE];
+        if (memcmp(grant.from, from, CTR_ID_SIZE) != 0) continue;
+        ctr_id_to_text(grant.to, id);
+        sqlite3_str_appendf(out, "%s\"%s\":%lld", n++ == 0 ? ",\"grants\":{" : ",", id,
+                            (long long)grant.n);
+    }
+    if (n > 0) sqlite3_str_appendchar(out, 1, '}');
+}
+
 void ctr_cell_append_json(sqlite3_str *out, const ctr_cell *cell)
 {
     int64_t value = 0;
@@ -179,8 +194,10 @@ void ctr_cell_append_json(sqlite3_str *out, const ctr_cell *cell)
         for (size_t at = 0; ctr_cell_next(cell, &at, &shard); comma = ",") {
             char id[CTR_ID_TEXT_SIZE];
             ctr_id_to_text(shard.id, id);
-            sqlite3_str_appendf(out, "%s{\"id\":\"%s\",\"clock\":%lld,\"value\":%lld}", comma, id,
+            sqlite3_str_appendf(out, "%s{\"id\":\"%s\",\"clock\":%lld,\"value\":%lld", comma, id,
                                 (long long)shard.clock, (long long)shard.value);
+            append_grants(out, cell, shard.id);
+            sqlite3_str_appendchar(out, 1, '}');
         }
         sqlite3_str_appendchar(out, 1, ']');
     }

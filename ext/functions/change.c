@@ -340,13 +340,96 @@ static void take_stamp_of(change_maker *maker, ctr_span value, ctr_stamp *stamp)
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
+/* What a shard has granted: ids and how much. Copies of the ids stand in the list. */
+typedef struct made_grant {
+    uint8_t from[CTR_ID_SIZE], to[CTR_ID_SIZE];
+    int64_t n;
+} made_grant;
+
+typedef struct made_grants {
+    made_grant *grant; /* owned: n */
+    size_t n, room;
+} made_grants;
+
+static int grant_order(const void *left, const void *right)
+{
+    const made_grant *a = left, *b = right;
+    int order = memcmp(a->from, b->from, CTR_ID_SIZE);
+    return order != 0 ? order : memcmp(a->to, b->to, CTR_ID_SIZE);
+}
+
+static void take_grants(change_maker *maker, ctr_span object, const uint8_t *from,
+                        made_grants *into)
+{
+    size_t at = 0;
+    ctr_span name, value;
+    char text[64];
+    size_t before = into->n;
+    if (!object.text || ctr_rc(maker->conn) != SQLITE_OK) return;
+    bool is_object = ctr_json_type_of(object) == CTR_JSON_OBJECT;
+    while (is_object && ctr_rc(maker->conn) == SQLITE_OK &&
+           ctr_json_next(object, &at, &name, &value)) {
+        made_grant *more =
+            ctr_array_room(maker->conn, into->grant, &into->room, into->n + 1, sizeof *more);
+        if (!more) return;
+        into->grant = more;
+        more = &more[into->n++];
+        memcpy(more->from, from, CTR_ID_SIZE);
+        bool is = name.size <= sizeof text &&
+                  ctr_id_from_text(text, ctr_json_text(name, text), more->to) &&
+                  memcmp(more->to, from, CTR_ID_SIZE) != 0;
+        if (!is) ctr_member_refuse(maker->conn, "grants", "to other UUIDs", name);
+        more->n = take_member_integer(maker, "grants", value, 1, INT64_MAX);
+    }
+    if (into->n == before) ctr_member_refuse(maker->conn, "grants", "an object of ids", object);
+}
+
+static size_t number_of_shards(const uint8_t *cell, size_t size)
+{
+    size_t at = 0, n = 0;
+    ctr_shard shard;
+    const ctr_cell of = ctr_cell_written(cell, size);
+    while (ctr_cell_next(&of, &at, &shard)) n++;
+    return n;
+}
+
+/* Writes the grants of n shards into their cell, which is freed. Returns the new one, or NULL. */
+static uint8_t *put_made_grants(change_maker *maker, uint8_t *cell, size_t *size, size_t n,
+                                made_grants *grants)
+{
+    if (!cell || grants->n == 0) return cell;
+    if (number_of_shards(cell, *size) != n)
+        ctr_problem_set(maker->conn, SQLITE_ERROR, "shards with grants have an id twice");
+    qsort(grants->grant, grants->n, sizeof *grants->grant, grant_order);
+    ctr_grant *views = sqlite3_malloc64(grants->n * sizeof *views);
+    uint8_t *out = sqlite3_malloc64(*size + grants->n * CTR_GRANT_MAX);
+    for (size_t i = 0; views && i < grants->n; i++) {
+        const made_grant *grant = &grants->grant[i];
+        if (i > 0 && grant_order(grant, grant - 1) == 0)
+            ctr_problem_set(maker->conn, SQLITE_ERROR, "a shard grants to one id twice");
+        views[i] = (ctr_grant){grant->from, grant->to, grant->n};
+    }
+    if (!views || !out) {
+        ctr_problem_nomem(maker->conn);
+    } else {
+        const ctr_cell plain = ctr_cell_written(cell, *size);
+        *size = ctr_cell_with_grants(&plain, views, grants->n, out);
+    }
+    sqlite3_free(views);
+    sqlite3_free(cell);
+    if (ctr_rc(maker->conn) == SQLITE_OK) return out;
+    sqlite3_free(out);
+    return NULL;
+}
+
 static void make_shards(change_maker *maker, ctr_span list, uint32_t life, ctr_packed *state)
 {
-    enum { SHARD_ID, SHARD_CLOCK, SHARD_VALUE, N };
+    enum { SHARD_ID, SHARD_CLOCK, SHARD_VALUE, SHARD_GRANTS, N };
     size_t at = 0, n = 0, room = 0, size = 0;
     ctr_span none, element, members[N];
     ctr_collected_shard *shards = NULL;
-    static const char *const KNOWN[] = {"id", "clock", "value", NULL};
+    made_grants grants = {0};
+    static const char *const KNOWN[] = {"id", "clock", "value", "grants", NULL};
     bool is_list = !list.text || ctr_json_type_of(list) == CTR_JSON_ARRAY;
     if (!is_list) ctr_member_refuse(maker->conn, "shards", "an array", list);
     while (is_list && list.text && ctr_json_next(list, &at, &none, &element)) {
@@ -356,8 +439,9 @@ static void make_shards(change_maker *maker, ctr_span list, uint32_t life, ctr_p
         shards = more;
         take_member_id(maker, members[SHARD_ID], more[n].id);
         more[n].clock = take_member_integer(maker, "clock", members[SHARD_CLOCK], 1, INT64_MAX);
-        more[n++].value =
+        more[n].value =
             take_member_integer(maker, "value", members[SHARD_VALUE], INT64_MIN, INT64_MAX);
+        take_grants(maker, members[SHARD_GRANTS], more[n++].id, &grants);
     }
     if (n > 0 && life % 2 == 0)
         ctr_problem_set(maker->conn, SQLITE_ERROR, "life %lld is deleted and has no shards",
@@ -365,6 +449,8 @@ static void make_shards(change_maker *maker, ctr_span list, uint32_t life, ctr_p
     uint8_t *cell =
         ctr_rc(maker->conn) == SQLITE_OK ? ctr_cell_collect(life, shards, n, &size) : NULL;
     if (!cell && ctr_rc(maker->conn) == SQLITE_OK) ctr_problem_nomem(maker->conn);
+    cell = put_made_grants(maker, cell, &size, n, &grants);
+    sqlite3_free(grants.grant);
     if (cell && size == 0)
         ctr_problem_set(
             maker->conn, SQLITE_ERROR,

@@ -141,7 +141,8 @@ CREATE TABLE IF NOT EXISTS counter_hub.cells(
   value json,
   PRIMARY KEY (table_name, key, column_name, kind));
 
--- What one replica, `id`, has added to a counter.
+-- What one replica, `id`, has added to a counter; of a bounded one, what it has granted to others, and
+-- the same as in a cell: of equal clocks and values the greater bytes win.
 CREATE TABLE IF NOT EXISTS counter_hub.shards(
   table_name text NOT NULL,
   key bytea NOT NULL,
@@ -153,6 +154,8 @@ CREATE TABLE IF NOT EXISTS counter_hub.shards(
   life bigint NOT NULL,
   clock bigint NOT NULL,
   value bigint NOT NULL,
+  grants jsonb,
+  packed bytea NOT NULL DEFAULT '',
   PRIMARY KEY (table_name, key, column_name, id));
 
 -- The live rows whose number another row had first, each as the change that it was.
@@ -229,6 +232,7 @@ CREATE TABLE IF NOT EXISTS counter_hub.parts(
   id uuid,
   clock bigint,
   amount bigint,
+  grants jsonb,
   value json,
   answer text COLLATE "C",
   known boolean NOT NULL,
@@ -350,6 +354,35 @@ CREATE OR REPLACE FUNCTION counter_hub.is_value(value jsonb) RETURNS boolean LAN
            ELSE coalesce(jsonb_typeof(value) IN ('number', 'string', 'null'), true) END
 $$;
 
+-- Grants: {"id": how much, ...}, to others and not to nobody.
+CREATE OR REPLACE FUNCTION counter_hub.are_grants(grants jsonb, granter text) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN grants IS NULL THEN true
+              WHEN jsonb_typeof(grants) <> 'object' OR grants = '{}' THEN false
+              ELSE (SELECT bool_and(e.id::uuid <> granter::uuid AND jsonb_typeof(e.n) = 'number' AND (e.n #>> '{}')::bigint > 0)
+                      FROM jsonb_each(grants) AS e(id, n)) END
+$$;
+
+-- A number as in a cell: seven bits a byte, the lowest first.
+CREATE OR REPLACE FUNCTION counter_hub.varint(n bigint) RETURNS bytea LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  bytes bytea := '';
+BEGIN
+  WHILE n > 127 LOOP
+    bytes := bytes || set_byte('\x00', 0, (n & 127 | 128)::integer);
+    n := n >> 7;
+  END LOOP;
+  RETURN bytes || set_byte('\x00', 0, n::integer);
+END
+$$;
+
+-- Grants as in a cell.
+CREATE OR REPLACE FUNCTION counter_hub.pack_grants(grants jsonb) RETURNS bytea LANGUAGE sql IMMUTABLE AS $$
+  SELECT coalesce(string_agg(decode(replace(e.id::uuid::text, '-', ''), 'hex') || counter_hub.varint((e.n #>> '{}')::bigint),
+                             '' ORDER BY e.id::uuid), '')
+    FROM jsonb_each(grants) AS e(id, n)
+$$;
+
 -- Moves the changes that have come to counter_hub.parts. jsonb takes no U+0000, so a word stands for
 -- it while the changes are read; a value with it becomes {"text":"610062"}, which is the same.
 -- OFFSET 0 keeps what is said of a column from being worked out again for each of its shards.
@@ -359,8 +392,8 @@ DECLARE
   failed text;
 BEGIN
   INSERT INTO counter_hub.parts(table_name, key_columns, key, key_json, tells, replicated, birth, birth_number, birth_id,
-                                row_life, row_number, row_id, column_name, kind, generation, number, id, clock, amount, value,
-                                answer, known)
+                                row_life, row_number, row_id, column_name, kind, generation, number, id, clock, amount, grants,
+                                value, answer, known)
   SELECT i.table_name, i.key_columns, i.key,
          CASE WHEN strpos(replace(i.key_json::text, '\\', ''), '\u0000') = 0 THEN i.key_json::jsonb END,
          w.tells, w.row IS NOT NULL,
@@ -369,8 +402,9 @@ BEGIN
          (w.row #>> '{stamp,number}')::bigint, (w.row #>> '{stamp,id}')::uuid,
          coalesce(c.name, w.name), coalesce(c.kind, w.kind), coalesce(c.generation, w.generation), c.number,
          coalesce(s.shard ->> 'id', c.id)::uuid, (s.shard ->> 'clock')::bigint, (s.shard ->> 'value')::bigint,
-         c.value, w.answer,
-         w.known AND coalesce(c.known, true) AND counter_hub.has_only(s.shard, 'id', 'clock', 'value')
+         s.shard -> 'grants', c.value, w.answer,
+         w.known AND coalesce(c.known, true) AND counter_hub.has_only(s.shard, 'id', 'clock', 'value', 'grants')
+           AND counter_hub.are_grants(s.shard -> 'grants', s.shard ->> 'id')
     FROM counter_hub.incoming i
    CROSS JOIN LATERAL (
      SELECT CASE WHEN strpos(i.change, '\u0000') = 0 THEN i.change
@@ -582,20 +616,23 @@ BEGIN
     FROM risen WHERE (r.table_name, r.key) = (risen.table_name, risen.key) AND r.changed < this_upload;
 
   WITH risen AS (
-    INSERT INTO counter_hub.shards AS s(table_name, key, column_name, id, birth, row_life, generation, life, clock, value)
+    INSERT INTO counter_hub.shards AS s(table_name, key, column_name, id, birth, row_life, generation, life, clock, value,
+                                        grants, packed)
     SELECT DISTINCT ON (p.table_name, p.key, p.column_name, p.id)
-           p.table_name, p.key, p.column_name, p.id, p.birth, p.row_life, p.generation, p.number, p.clock, p.amount
+           p.table_name, p.key, p.column_name, p.id, p.birth, p.row_life, p.generation, p.number, p.clock, p.amount, p.grants,
+           counter_hub.pack_grants(p.grants)
       FROM counter_hub.parts p
       JOIN counter_hub.cells c
         ON (c.table_name, c.key, c.column_name, c.kind, c.birth, c.row_life, c.generation, c.number)
          = (p.table_name, p.key, p.column_name, p.kind, p.birth, p.row_life, p.generation, p.number)
      WHERE p.clock IS NOT NULL
-     ORDER BY p.table_name, p.key, p.column_name, p.id, p.clock DESC, p.amount DESC
+     ORDER BY p.table_name, p.key, p.column_name, p.id, p.clock DESC, p.amount DESC, counter_hub.pack_grants(p.grants) DESC
     ON CONFLICT (table_name, key, column_name, id) DO UPDATE
        SET birth = excluded.birth, row_life = excluded.row_life, generation = excluded.generation,
-           life = excluded.life, clock = excluded.clock, value = excluded.value
-     WHERE (s.birth, s.row_life, s.generation, s.life, s.clock, s.value)
-         < (excluded.birth, excluded.row_life, excluded.generation, excluded.life, excluded.clock, excluded.value)
+           life = excluded.life, clock = excluded.clock, value = excluded.value, grants = excluded.grants,
+           packed = excluded.packed
+     WHERE (s.birth, s.row_life, s.generation, s.life, s.clock, s.value, s.packed)
+         < (excluded.birth, excluded.row_life, excluded.generation, excluded.life, excluded.clock, excluded.value, excluded.packed)
     RETURNING s.table_name, s.key)
   UPDATE counter_hub.row_cells r SET changed = this_upload
     FROM risen WHERE (r.table_name, r.key) = (risen.table_name, risen.key) AND r.changed < this_upload;
@@ -717,7 +754,8 @@ RETURNS TABLE(table_name text, key_columns text, key bytea, change text, changed
                CASE WHEN c.kind = 'regular'
                       THEN format('"stamp":{"number":%s,"id":"%s"},"value":%s', c.number, c.id, c.value)
                     ELSE format('"cell":{"life":%s,"shards":[%s]}', c.number, (
-                      SELECT string_agg(format('{"id":"%s","clock":%s,"value":%s}', s.id, s.clock, s.value), ',')
+                      SELECT string_agg(format('{"id":"%s","clock":%s,"value":%s%s}', s.id, s.clock, s.value,
+                                               ',"grants":' || s.grants::text), ',')
                         FROM counter_hub.shards s
                        WHERE (s.table_name, s.key, s.column_name, s.birth, s.row_life, s.generation, s.life)
                            = (c.table_name, c.key, c.column_name, c.birth, c.row_life, c.generation, c.number))) END), ',')
@@ -737,6 +775,20 @@ SELECT c.table_name, c.key, c.key_json, c.column_name, sum(s.value) AS value
      = (c.table_name, c.key, c.column_name, c.birth, c.row_life, c.generation, c.number)
  WHERE c.kind = 'counter' AND c.number % 2 = 1
  GROUP BY c.table_name, c.key, c.key_json, c.column_name;
+
+-- What each replica may take of a counter, if it is bounded: its value, less its grants, plus those to it.
+CREATE OR REPLACE VIEW counter_hub.rights AS
+SELECT table_name, key_json, column_name, id, sum(n) AS "right"
+  FROM (SELECT c.table_name, c.key, c.key_json, c.column_name, m.id, m.n
+          FROM counter_hub.held_cells c JOIN counter_hub.shards s
+            ON (s.table_name, s.key, s.column_name, s.birth, s.row_life, s.generation, s.life)
+             = (c.table_name, c.key, c.column_name, c.birth, c.row_life, c.generation, c.number)
+         CROSS JOIN LATERAL (
+           SELECT s.id, s.value AS n
+            UNION ALL SELECT s.id, -(g.n #>> '{}')::bigint FROM jsonb_each(s.grants) AS g(id, n)
+            UNION ALL SELECT g.id::uuid, (g.n #>> '{}')::bigint FROM jsonb_each(s.grants) AS g(id, n)) AS m
+         WHERE c.kind = 'counter' AND c.number % 2 = 1) AS moved
+ GROUP BY table_name, key, key_json, column_name, id;
 
 -- The live counters. A deleted one has no row, one that was reset has the value 0.
 CREATE OR REPLACE VIEW counter_hub.totals AS

@@ -493,39 +493,48 @@ static const struct {
     const uint8_t *bytes;
     size_t size;
 } examples[] = {
-    EXAMPLE(CTR_OK, "\xC1\x02"),
-    EXAMPLE(CTR_OK, "\xC1\x03"),
-    EXAMPLE(CTR_OK, "\xC1\xFF\xFF\xFF\xFF\x0F"),
-    EXAMPLE(CTR_OK, "\xC1\x01" ID_1 "\x01\x00"),
+    EXAMPLE(CTR_OK, "\xC1\x02"), EXAMPLE(CTR_OK, "\xC1\x03"),
+    EXAMPLE(CTR_OK, "\xC1\xFF\xFF\xFF\xFF\x0F"), EXAMPLE(CTR_OK, "\xC1\x01" ID_1 "\x01\x00"),
     EXAMPLE(CTR_OK, "\xC1\x01" ID_1 "\x01\x00" ID_2 "\x80\x01\x80\x01"),
     EXAMPLE(CTR_OK, "\xC1\x01" ID_1 "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x7F"
                     "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01"),
-    EXAMPLE(CTR_NOT_A_CELL, ""),
-    EXAMPLE(CTR_NOT_A_CELL, "\x00"),
-    EXAMPLE(CTR_NOT_A_CELL, "\xD1\x01" ID_1 "\x01\x00"),
-    EXAMPLE(CTR_NOT_A_CELL, "counter"),
-    EXAMPLE(CTR_NEWER_FORMAT, "\xC2\x01" ID_1 "\x01\x00"),
-    EXAMPLE(CTR_NEWER_FORMAT, "\xCF"),
-    EXAMPLE(CTR_TRUNCATED, "\xC1"),
-    EXAMPLE(CTR_TRUNCATED, "\xC1\x80"),
-    EXAMPLE(CTR_TRUNCATED, "\xC1\x01\x01"),
-    EXAMPLE(CTR_TRUNCATED, "\xC1\x01" ID_1),
-    EXAMPLE(CTR_TRUNCATED, "\xC1\x01" ID_1 "\x01"),
-    EXAMPLE(CTR_TRUNCATED, "\xC1\x01" ID_1 "\x80"),
-    EXAMPLE(CTR_TRUNCATED, "\xC1\x01" ID_1 "\x01\x80"),
-    EXAMPLE(CTR_NOT_MINIMAL, "\xC1\x83\x00"),
+    EXAMPLE(CTR_NOT_A_CELL, ""), EXAMPLE(CTR_NOT_A_CELL, "\x00"),
+    EXAMPLE(CTR_NOT_A_CELL, "\xD1\x01" ID_1 "\x01\x00"), EXAMPLE(CTR_NOT_A_CELL, "counter"),
+    EXAMPLE(CTR_NEWER_FORMAT, "\xC3\x01" ID_1 "\x01\x00"), EXAMPLE(CTR_NEWER_FORMAT, "\xCF"),
+    EXAMPLE(CTR_TRUNCATED, "\xC1"), EXAMPLE(CTR_TRUNCATED, "\xC1\x80"),
+    EXAMPLE(CTR_TRUNCATED, "\xC1\x01\x01"), EXAMPLE(CTR_TRUNCATED, "\xC1\x01" ID_1),
+    EXAMPLE(CTR_TRUNCATED, "\xC1\x01" ID_1 "\x01"), EXAMPLE(CTR_TRUNCATED, "\xC1\x01" ID_1 "\x80"),
+    EXAMPLE(CTR_TRUNCATED, "\xC1\x01" ID_1 "\x01\x80"), EXAMPLE(CTR_NOT_MINIMAL, "\xC1\x83\x00"),
     EXAMPLE(CTR_NOT_MINIMAL, "\xC1\x01" ID_1 "\x81\x00\x00"),
-    EXAMPLE(CTR_NOT_MINIMAL, "\xC1\x01" ID_1 "\x01\x80\x00"),
-    EXAMPLE(CTR_OUT_OF_RANGE, "\xC1\x00"),
+    EXAMPLE(CTR_NOT_MINIMAL, "\xC1\x01" ID_1 "\x01\x80\x00"), EXAMPLE(CTR_OUT_OF_RANGE, "\xC1\x00"),
     EXAMPLE(CTR_OUT_OF_RANGE, "\xC1\x80\x80\x80\x80\x10"),
     EXAMPLE(CTR_OUT_OF_RANGE, "\xC1\x01" ID_1 "\x00\x00"),
     EXAMPLE(CTR_OUT_OF_RANGE, "\xC1\x01" ID_1 "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01\x00"),
     EXAMPLE(CTR_OUT_OF_RANGE, "\xC1\x01" ID_1 "\x01\x80\x80\x80\x80\x80\x80\x80\x80\x80\x02"),
     EXAMPLE(CTR_UNSORTED, "\xC1\x01" ID_2 "\x01\x00" ID_1 "\x01\x00"),
     EXAMPLE(CTR_DOUBLED, "\xC1\x01" ID_1 "\x01\x00" ID_1 "\x01\x00"),
-    EXAMPLE(CTR_TRAILING, "\xC1\x02\x00"),
-    EXAMPLE(CTR_TRAILING, "\xC1\x02" ID_1 "\x01\x00"),
+    EXAMPLE(CTR_TRAILING, "\xC1\x02\x00"), EXAMPLE(CTR_TRAILING, "\xC1\x02" ID_1 "\x01\x00"),
     EXAMPLE(CTR_NEEDLESS, "\xC1\x01"),
+    /* with grants: their size; of each granter its id, the size of what it has granted, that */
+    EXAMPLE(CTR_OK, "\xC2\x01\x22" ID_1 "\x11" ID_2 "\x05" ID_1 "\x01\x14"),
+    EXAMPLE(CTR_OK, "\xC2\x03\x44" ID_1 "\x11" ID_2 "\x05" ID_2 "\x11" ID_1 "\x02" ID_1
+                    "\x01\x14" ID_2 "\x01\x00"),
+    EXAMPLE(CTR_TRUNCATED, "\xC2\x01"), EXAMPLE(CTR_TRUNCATED, "\xC2\x01\x22" ID_1 "\x11" ID_2),
+    EXAMPLE(CTR_TRUNCATED, "\xC2\x01\x10" ID_1),
+    EXAMPLE(CTR_TRUNCATED, "\xC2\x01\x12" ID_1 "\x11\x05"),
+    EXAMPLE(CTR_TRUNCATED, "\xC2\x01\x22" ID_1 "\x11" ID_2 "\x05" ID_1 "\x01"),
+    EXAMPLE(CTR_NOT_MINIMAL, "\xC2\x01\x23" ID_1 "\x12" ID_2 "\x85\x00" ID_1 "\x01\x14"),
+    EXAMPLE(CTR_OUT_OF_RANGE, "\xC2\x01\x22" ID_1 "\x11" ID_2 "\x00" ID_1 "\x01\x14"),
+    EXAMPLE(CTR_UNSORTED, "\xC2\x01\x44" ID_2 "\x11" ID_1 "\x05" ID_1 "\x11" ID_2 "\x02" ID_1
+                          "\x01\x14" ID_2 "\x01\x00"),
+    EXAMPLE(CTR_DOUBLED, "\xC2\x01\x33" ID_1 "\x22" ID_2 "\x05" ID_2 "\x05" ID_1 "\x01\x14"),
+    EXAMPLE(CTR_BAD_GRANTS, "\xC2\x01\x00" ID_1 "\x01\x14"),                         /* none */
+    EXAMPLE(CTR_BAD_GRANTS, "\xC2\x01\x11" ID_1 "\x00" ID_1 "\x01\x14"),             /* of one */
+    EXAMPLE(CTR_BAD_GRANTS, "\xC2\x01\x22" ID_1 "\x11" ID_1 "\x05" ID_1 "\x01\x14"), /* to itself */
+    EXAMPLE(CTR_BAD_GRANTS, "\xC2\x01\x22" ID_1 "\x11" ID_2 "\x05" ID_2 "\x01\x14"), /* no shard */
+    EXAMPLE(CTR_BAD_GRANTS, "\xC2\x01\x22" ID_1 "\x11" ID_2 "\x05"),                 /* no shards */
+    EXAMPLE(CTR_TRAILING, "\xC2\x02\x22" ID_1 "\x11" ID_2 "\x05"),
+    EXAMPLE(CTR_BAD_GRANTS, "\xC2\x02"), /* deleted */
 };
 
 static void malformed_cells_are_refused_by_their_status(void **state)
@@ -544,7 +553,7 @@ static void malformed_cells_are_refused_by_their_status(void **state)
 static void every_status_has_its_own_text(void **state)
 {
     (void)state;
-    for (int i = CTR_OK + 1; i <= CTR_NEEDLESS; i++) {
+    for (int i = CTR_OK + 1; i <= CTR_BAD_GRANTS; i++) {
         const char *text = ctr_status_text((ctr_status)i);
         assert_non_null(text);
         assert_true(*text);

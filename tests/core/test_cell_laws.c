@@ -18,7 +18,7 @@ typedef struct model {
     uint32_t life;
     struct {
         bool there;
-        int64_t clock, value;
+        int64_t clock, value, granted[IDS];
     } of[IDS];
 } model;
 
@@ -56,6 +56,11 @@ static model random_model(void)
         m.of[i].clock = below(40) ? 1 + below(3) : INT64_MAX;
         m.of[i].value = random_value();
     }
+    bool grants = below(3) == 0;
+    for (int i = 0; grants && i < IDS; i++)
+        for (int k = 0; k < IDS; k++)
+            if (m.of[i].there && i != k && below(3) == 0)
+                m.of[i].granted[k] = below(9) ? 1 + below(3) : INT64_MAX - below(2);
     return m;
 }
 
@@ -76,12 +81,45 @@ static uint8_t *put_varint(uint8_t *out, uint64_t n)
     return out;
 }
 
+/* What one has granted, as in a cell; empty if nothing. */
+static size_t encode_granted(const model *m, int from, uint8_t *out)
+{
+    uint8_t *start = out;
+    for (int to = 0; to < IDS; to++) {
+        if (m->of[from].granted[to] == 0) continue;
+        memcpy(out, id_of(symbols[to]), CTR_ID_SIZE);
+        out = put_varint(out + CTR_ID_SIZE, (uint64_t)m->of[from].granted[to]);
+    }
+    return (size_t)(out - start);
+}
+
+static size_t encode_grants(const model *m, uint8_t *out)
+{
+    uint8_t *start = out, list[IDS * CTR_GRANT_MAX];
+    for (int from = 0; from < IDS; from++) {
+        size_t size = m->of[from].there ? encode_granted(m, from, list) : 0;
+        if (size == 0) continue;
+        memcpy(out, id_of(symbols[from]), CTR_ID_SIZE);
+        out = put_varint(out + CTR_ID_SIZE, size);
+        memcpy(out, list, size);
+        out += size;
+    }
+    return (size_t)(out - start);
+}
+
 static blob encoded(const model *m)
 {
     if (m->life == 1 && is_empty(m)) return untouched();
-    uint8_t buffer[CTR_CELL_HEADER_MAX + IDS * CTR_SHARD_MAX], *out = buffer;
-    *out++ = 0xC1;
+    uint8_t grants[IDS * IDS * CTR_GRANT_MAX];
+    uint8_t buffer[CTR_CELL_HEADER_MAX + IDS * CTR_SHARD_MAX + sizeof grants + 10], *out = buffer;
+    size_t of_grants = encode_grants(m, grants);
+    *out++ = of_grants > 0 ? 0xC2 : 0xC1;
     out = put_varint(out, m->life);
+    if (of_grants > 0) {
+        out = put_varint(out, of_grants);
+        memcpy(out, grants, of_grants);
+        out += of_grants;
+    }
     for (int i = 0; i < IDS; i++) {
         if (!m->of[i].there) continue;
         memcpy(out, id_of(symbols[i]), CTR_ID_SIZE);
@@ -92,17 +130,27 @@ static blob encoded(const model *m)
     return exact(buffer, (size_t)(out - buffer));
 }
 
+/* The order of what one has granted in two cells. */
+static int granted_order(const model *a, const model *b, int i)
+{
+    uint8_t mine[IDS * CTR_GRANT_MAX], theirs[IDS * CTR_GRANT_MAX];
+    size_t n = encode_granted(a, i, mine), k = encode_granted(b, i, theirs);
+    int order = memcmp(mine, theirs, n < k ? n : k);
+    return order != 0 ? order : (n > k) - (n < k);
+}
+
 static bool wins(const model *a, const model *b, int i)
 {
     if (!a->of[i].there || !b->of[i].there) return a->of[i].there && !b->of[i].there;
     if (a->of[i].clock != b->of[i].clock) return a->of[i].clock > b->of[i].clock;
-    return a->of[i].value > b->of[i].value;
+    if (a->of[i].value != b->of[i].value) return a->of[i].value > b->of[i].value;
+    return granted_order(a, b, i) > 0;
 }
 
 static bool is_conflict(const model *a, const model *b, int i)
 {
     return a->of[i].there && b->of[i].there && a->of[i].clock == b->of[i].clock &&
-           a->of[i].value != b->of[i].value;
+           (a->of[i].value != b->of[i].value || granted_order(a, b, i) != 0);
 }
 
 static model joined(const model *a, const model *b)
@@ -181,14 +229,29 @@ static void merge_is_that_of_the_oracle(void **state)
     }
 }
 
-/* The shards of a cell, written again. */
-static blob rewritten(blob b)
+static int place_of(const uint8_t *id)
+{
+    for (int i = 0; i < IDS; i++)
+        if (memcmp(id, id_of(symbols[i]), CTR_ID_SIZE) == 0) return i;
+    return -1;
+}
+
+/* What can be read of a cell. */
+static model model_of(blob b)
 {
     ctr_cell c = opened(b);
-    ctr_shard shards[IDS];
-    size_t at = 0, n = 0;
-    while (n < IDS && ctr_cell_next(&c, &at, &shards[n])) n++;
-    return cell_of(c.life, shards, n);
+    model m = {.life = c.life};
+    ctr_shard shard;
+    ctr_grant grant;
+    for (size_t at = 0; ctr_cell_next(&c, &at, &shard);) {
+        int i = place_of(shard.id);
+        m.of[i].there = true;
+        m.of[i].clock = shard.clock;
+        m.of[i].value = shard.value;
+    }
+    for (size_t at = 0; ctr_cell_next_grant(&c, &at, &grant);)
+        m.of[place_of(grant.from)].granted[place_of(grant.to)] = grant.n;
+    return m;
 }
 
 static void one_state_has_one_encoding(void **state)
@@ -197,7 +260,8 @@ static void one_state_has_one_encoding(void **state)
     for (int i = 0; i < ROUNDS; i++) {
         model m = random_model();
         blob b = encoded(&m);
-        assert_same(rewritten(b), b);
+        model read = model_of(b);
+        assert_same(encoded(&read), b);
         release_all();
     }
 }
@@ -221,16 +285,13 @@ static void diff_is_minimal(void **state)
     for (int i = 0; i < ROUNDS; i++) {
         model m = random_model(), known = random_model();
         blob a = encoded(&m), k = encoded(&known), d = diff(a, k), wanted = merge(k, a);
-        ctr_cell c = opened(d);
-        ctr_shard shards[IDS];
-        size_t at = 0, n = 0;
-        while (n < IDS && ctr_cell_next(&c, &at, &shards[n])) n++;
-        if (n == 0 && d.size > 0) assert_false(same(k, wanted));
-        for (size_t out = 0; out < n; out++) {
-            ctr_shard rest[IDS] = {{NULL, 0, 0}};
-            memcpy(rest, shards, out * sizeof *rest);
-            memcpy(rest + out, shards + out + 1, (n - out - 1) * sizeof *rest);
-            assert_false(same(merge(k, cell_of(c.life, rest, n - 1)), wanted));
+        model of_diff = model_of(d);
+        if (is_empty(&of_diff) && d.size > 0) assert_false(same(k, wanted));
+        for (int out = 0; out < IDS; out++) {
+            model rest = of_diff;
+            if (!rest.of[out].there) continue;
+            memset(&rest.of[out], 0, sizeof rest.of[out]);
+            assert_false(same(merge(k, encoded(&rest)), wanted));
         }
         release_all();
     }
@@ -244,8 +305,8 @@ static void several_ticks_at_once_are_the_same_as_one_by_one(void **state)
         blob b = encoded(&m);
         ctr_cell start = opened(b), one = start;
         const uint8_t *id = id_of(symbols[rand() % IDS]);
-        uint8_t first[2][CTR_CELL_HEADER_MAX + (IDS + 1) * CTR_SHARD_MAX],
-            second[CTR_CELL_HEADER_MAX + (IDS + 1) * CTR_SHARD_MAX];
+        enum { ROOM = CTR_CELL_HEADER_MAX + (IDS + 1) * CTR_SHARD_MAX + IDS * IDS * CTR_GRANT_MAX };
+        uint8_t first[2][ROOM], second[ROOM];
         size_t size = 0, again = 0;
         int64_t ticks = 0, least = rand() % 10 + 1;
         ctr_sum sum = {0, 0};
@@ -339,6 +400,81 @@ static void increment_is_that_of_the_oracle(void **state)
             assert_same(after, encoded(&m));
             assert_int_equal(compare(after, before), CTR_GREATER);
         }
+        release_all();
+    }
+}
+
+static void a_grant_is_that_of_the_oracle(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS; i++) {
+        model m = random_model();
+        int from = below(IDS), to = (from + 1 + below(IDS - 1)) % IDS;
+        int64_t n = below(9) ? 1 + below(3) : INT64_MAX;
+        blob before = encoded(&m);
+        ctr_cell c = opened(before);
+        size_t room = before.size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX + CTR_GRANT_MAX, size = 0;
+        uint8_t *out = hold(room);
+        ctr_status status =
+            ctr_cell_grant(&c, id_of(symbols[from]), id_of(symbols[to]), n, 1, out, &size);
+        if (m.life % 2 == 0) {
+            assert_int_equal(status, CTR_DELETED);
+        } else if (m.of[from].clock == INT64_MAX || m.of[from].granted[to] > INT64_MAX - n) {
+            assert_int_equal(status, CTR_OVERFLOW);
+        } else {
+            assert_int_equal(status, CTR_OK);
+            m.of[from].there = true;
+            m.of[from].clock++;
+            m.of[from].granted[to] += n;
+            assert_true(size <= room);
+            assert_same(exact(out, size), encoded(&m));
+            assert_int_equal(compare(exact(out, size), before), CTR_GREATER);
+        }
+        release_all();
+    }
+}
+
+static void grants_are_written_as_they_are_read(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS; i++) {
+        model m = random_model(), none = m;
+        blob whole = encoded(&m);
+        for (int id = 0; id < IDS; id++) memset(none.of[id].granted, 0, sizeof none.of[id].granted);
+        blob plain = encoded(&none);
+        ctr_cell with = opened(whole), without = opened(plain);
+        ctr_grant grants[IDS * IDS];
+        size_t at = 0, n = 0;
+        while (ctr_cell_next_grant(&with, &at, &grants[n])) n++;
+        uint8_t *out = hold(plain.size + n * CTR_GRANT_MAX);
+        if (plain.size > 0)
+            assert_same(exact(out, ctr_cell_with_grants(&without, grants, n, out)), whole);
+        release_all();
+    }
+}
+
+static wide wide_of(ctr_sum sum)
+{
+    return (wide)sum.high * ((wide)1 << 64) + sum.low;
+}
+
+static void rights_add_up_to_the_value(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS; i++) {
+        model m = random_model();
+        blob b = encoded(&m);
+        ctr_cell c = opened(b);
+        wide all = 0;
+        for (int id = 0; id < IDS; id++) {
+            ctr_sum right;
+            wide wanted = m.of[id].there ? m.of[id].value : 0;
+            for (int k = 0; k < IDS; k++) wanted += (wide)m.of[k].granted[id] - m.of[id].granted[k];
+            ctr_cell_right(&c, id_of(symbols[id]), &right);
+            assert_true(wide_of(right) == wanted);
+            all += wanted;
+        }
+        assert_true(all == summed(&m));
         release_all();
     }
 }
@@ -531,7 +667,8 @@ static void own_shards_joined_with_the_rest_are_the_whole(void **state)
     for (int i = 0; i < ROUNDS; i++) {
         model m = random_model(), mine = m;
         unsigned mask = (unsigned)below(1 << IDS);
-        for (int id = 0; id < IDS; id++) mine.of[id].there = m.of[id].there && (mask >> id & 1);
+        for (int id = 0; id < IDS; id++)
+            if (!(mask >> id & 1)) memset(&mine.of[id], 0, sizeof mine.of[id]);
         blob whole = encoded(&m), part = own(whole, mask), rest = own(whole, ~mask);
         assert_same(part, encoded(&mine));
         assert_same(merge(part, rest), whole);
@@ -541,19 +678,51 @@ static void own_shards_joined_with_the_rest_are_the_whole(void **state)
 
 /* ---- malformed cells ---- */
 
+/* The grants of a cell, written again from what the walk says. */
+static uint8_t *put_grants_again(const ctr_cell *c, uint8_t *out)
+{
+    uint8_t all[1500], list[1500], *to_all = all, *to_list = list;
+    ctr_grant grant;
+    const uint8_t *from = NULL;
+    size_t at = 0;
+    bool more = ctr_cell_next_grant(c, &at, &grant);
+    while (from || more) {
+        if (from && (!more || memcmp(from, grant.from, CTR_ID_SIZE) != 0)) {
+            size_t size = (size_t)(to_list - list);
+            memcpy(to_all, from, CTR_ID_SIZE);
+            to_all = put_varint(to_all + CTR_ID_SIZE, size);
+            memcpy(to_all, list, size);
+            to_all += size;
+            to_list = list;
+            from = NULL;
+            continue;
+        }
+        from = grant.from;
+        memcpy(to_list, grant.to, CTR_ID_SIZE);
+        to_list = put_varint(to_list + CTR_ID_SIZE, (uint64_t)grant.n);
+        more = ctr_cell_next_grant(c, &at, &grant);
+    }
+    size_t size = (size_t)(to_all - all);
+    if (size == 0) return out;
+    out = put_varint(out, size);
+    memcpy(out, all, size);
+    return out + size;
+}
+
 /* Bytes that are accepted say exactly one state; bytes that are not leave the untouched cell. */
 static void assert_canonical_or_refused(const uint8_t *bytes, size_t size)
 {
     ctr_cell c;
     ctr_status status = ctr_cell_open(&c, bytes, size);
     if (status != CTR_OK) {
-        assert_true(status >= CTR_NOT_A_CELL && status <= CTR_NEEDLESS);
+        assert_true(status >= CTR_NOT_A_CELL && status <= CTR_BAD_GRANTS);
         assert_true(ctr_cell_is_untouched(&c));
         return;
     }
-    uint8_t again[CTR_CELL_HEADER_MAX + IDS * CTR_SHARD_MAX], *out = again;
-    *out++ = 0xC1;
+    uint8_t again[2000], *out = again;
+    *out++ = bytes[0];
     out = put_varint(out, c.life);
+    out = put_grants_again(&c, out);
     ctr_shard shard;
     const uint8_t *before = NULL;
     size_t at = 0;
@@ -605,7 +774,7 @@ static void random_bytes_are_a_cell_or_refused(void **state)
 {
     (void)state;
     for (int i = 0; i < ROUNDS; i++) {
-        uint8_t bytes[64] = {0xC1, (uint8_t)(1 + below(4))};
+        uint8_t bytes[64] = {(uint8_t)(0xC1 + below(2)), (uint8_t)(1 + below(4))};
         size_t size = (size_t)below(sizeof bytes + 1);
         for (size_t at = 2; at < sizeof bytes; at++) bytes[at] = (uint8_t)random_bits();
         blob b = exact(bytes, size);
@@ -632,6 +801,9 @@ int main(void)
         TEST(compare_agrees_with_the_oracle_and_with_merge),
         TEST(conflicts_are_those_of_the_oracle),
         TEST(increment_is_that_of_the_oracle),
+        TEST(a_grant_is_that_of_the_oracle),
+        TEST(grants_are_written_as_they_are_read),
+        TEST(rights_add_up_to_the_value),
         TEST(value_is_exact),
         TEST(sums_are_exact_and_can_be_undone),
         TEST(lives_only_rise),

@@ -234,8 +234,8 @@ def test_a_file_that_downloads_is_as_if_it_had_pulled(hub, tmp_path, chance, rou
 
 # ---- one by one ----
 
-def shard(id, clock, value):
-    return {"id": id, "clock": clock, "value": value}
+def shard(id, clock, value, grants=None):
+    return {"id": id, "clock": clock, "value": value, **({"grants": grants} if grants else {})}
 
 
 def counter(name, life, *shards, generation=1):
@@ -283,7 +283,7 @@ def told(hub, tells):
 def cells(hub):
     """Of the only row: the cells of its counters, their shards in order."""
     (_, change), = told(hub, "row")
-    return [(one["cell"]["life"], sorted(tuple(each.values()) for each in one["cell"]["shards"])) for one in change["columns"]]
+    return [(one["cell"]["life"], sorted((tuple(each.values()) for each in one["cell"]["shards"]), key=repr)) for one in change["columns"]]
 
 
 VERSIONS = {
@@ -295,6 +295,11 @@ VERSIONS = {
     "a reset leaves nothing of the old life": ([(1, ID.format(1), 9, 5), (3,)], (3, [])),
     "a delete beats its life": ([(1, ID.format(1), 9, 5), (2,)], (2, [])),
     "a later life beats a delete": ([(2,), (3, ID.format(1), 1, 5)], (3, [(ID.format(1), 1, 5)])),
+    "grants come with their clock": ([(1, ID.format(1), 2, 9, {ID.format(2): 3}), (1, ID.format(1), 3, 9, {ID.format(2): 5, ID.format(3): 1}), (1, ID.format(2), 1, 1)],
+                                     (1, [(ID.format(1), 3, 9, {ID.format(2): 5, ID.format(3): 1}), (ID.format(2), 1, 1)])),
+    "of two grants with one clock the greater bytes win":
+        ([(1, ID.format(1), 2, 9, {ID.format(2): 128}), (1, ID.format(1), 2, 9, {ID.format(2): 127}), (1, ID.format(1), 2, 9)],
+         (1, [(ID.format(1), 2, 9, {ID.format(2): 128})])),
     "numbers of any size": ([(4294967295, ID.format(1), 2**62 - 1, -2**63)],
                             (4294967295, [(ID.format(1), 2**62 - 1, -2**63)])),
 }
@@ -311,6 +316,11 @@ def test_versions_merge_in_any_order_and_any_batches(hub, name):
         assert cells(hub) == [left], order
         assert upload_batches(hub, [changes]) == [0]
         hub.say("TRUNCATE counter_hub.row_cells, counter_hub.cells, counter_hub.shards, counter_hub.columns")
+
+
+def test_the_hub_shows_rights(hub):
+    upload(hub, [('["/"]', counter("n", 1, shard(ID.format(1), 2, 10, {ID.format(2): 4, ID.format(3): 1}), shard(ID.format(2), 2, -3, {ID.format(3): 1})))])
+    assert sorted(hub.ask('SELECT id, "right" FROM counter_hub.rights')) == [(ID.format(1), 5), (ID.format(2), 0), (ID.format(3), 2)]
 
 
 def test_a_row_that_comes_in_parts_is_joined(hub):
@@ -357,6 +367,8 @@ DAMAGED = [
     ("a clock of 2^62", counter("n", 1, shard(ID.format(1), 2**62, 1))),
     ("a shard without a value", counter("n", 1, without(ONE_SHARD, "value"))),
     ("a value beyond 64 bits", counter("n", 1, shard(ID.format(1), 1, 2**63))),
+    *((f"grants {grants}", counter("n", 1, {**ONE_SHARD, "grants": grants})) for grants in
+      ({}, [], 1, {ONE_SHARD["id"]: 1}, {ID.format(9): 0}, {ID.format(9): -1}, {ID.format(9): 2**63}, {ID.format(9): "1"}, {"x": 1})),
     ("no whole number", counter("n", 1, shard(ID.format(1), 1, 1.5))), ("no id", counter("n", 1, shard("x", 1, 1))),
     *((f"generation {n}", counter("n", 1, ONE_SHARD, generation=n)) for n in (0, 2, -1, 2**32 + 1)),
     ("an empty name", counter("", 1, ONE_SHARD)), ("no name", row(without(N, "name"))), ("no kind", row(without(N, "kind"))), ("no cell", {"tells": "row", "columns": [without(N, "cell")]}),
@@ -400,7 +412,7 @@ def test_what_no_change_can_be_is_refused_by_a_sentence_with_all_that_came_along
     assert hub.ask("SELECT number FROM counter_hub.hub") == [(0,)]
 
 
-GOOD = [row(N, regular()), row(life=2), row(), row({"name": "a", "kind": "regular", "generation": 0, "stamp": None}),
+GOOD = [counter("n", 1, shard(ID.format(1), 2, 5, {ID.format(2): 2**63 - 1, ID.format(3): 1})), row(N, regular()), row(life=2), row(), row({"name": "a", "kind": "regular", "generation": 0, "stamp": None}),
         row(regular(generation=510)), row(regular(value={"text": "61ff"})), row(regular(value={"hex": ""})),
         row(life=2**31 - 1, stamp={**STAMP, "number": 29859523934027776}), counter("n", 1, shard(ID.format(1), 2**62 - 1, -2**63)),
         counter("n", 2**32 - 2), counter("n", 3), counter("n", 1, ONE_SHARD, generation=2**32 - 1)]

@@ -1,7 +1,8 @@
 """cells.py - the cell format and its algebra once more: the oracle of every byte.
 
 Written from the format, not from the C code, and as plainly as it goes. A cell is None, the counter
-that nobody has touched, or Cell(life, shards) where shards maps a 16-byte id to (clock, value).
+that nobody has touched, or Cell(life, shards) where shards maps a 16-byte id to (clock, value), or to
+(clock, value, granted): the grants of a bounded counter, as bytes, which so have the order of a merge.
 """
 
 import collections
@@ -26,12 +27,30 @@ def is_deleted(cell):
 
 def total(cell):
     """The exact sum of the shards; SQL can only show it if it is an int64."""
-    return sum(value for _, value in shards(cell).values())
+    return sum(shard[1] for shard in shards(cell).values())
+
+
+def granted(cell, replica):
+    """What a replica has given to others: {id: how much}."""
+    return read_granted(shards(cell).get(replica, (0, 0, b""))[2:])
+
+
+def right(cell, replica):
+    """What a replica may take: its value, less its grants, plus those to it."""
+    given = sum(granted(cell, replica).values())
+    return shards(cell).get(replica, (0, 0))[1] - given + sum(granted(cell, other).get(replica, 0) for other in shards(cell))
+
+
+def grant(cell, giver, taker, n):
+    clock, value = shards(cell).get(giver, (0, 0))[:2]
+    now = granted(cell, giver)
+    now[taker] = now.get(taker, 0) + n
+    return Cell(life(cell), {**shards(cell), giver: (clock + 1, value, write_granted(now))})
 
 
 def increment(cell, replica, n):
-    clock, value = shards(cell).get(replica, (0, 0))
-    return Cell(life(cell), {**shards(cell), replica: (clock + 1, value + n)})
+    clock, value, *grants = shards(cell).get(replica, (0, 0))
+    return Cell(life(cell), {**shards(cell), replica: (clock + 1, value + n, *grants)})
 
 
 def delete(cell):
@@ -80,12 +99,26 @@ def zigzag(n):
     return 2 * n if n >= 0 else -2 * n - 1
 
 
+def write_granted(given):
+    return b"".join(taker + varint(n) for taker, n in sorted(given.items()))
+
+
+def read_granted(shard_rest):
+    """Of what follows clock and value in a shard."""
+    data, given = (shard_rest[0] if shard_rest else b""), {}
+    while data:
+        taker = data[:16]
+        given[taker], data = read_varint(data[16:])
+    return given
+
+
 def encode(cell):
     if cell is None:
         return None
-    return b"\xc1" + varint(cell.life) + b"".join(
-        i + varint(clock) + varint(zigzag(value))
-        for i, (clock, value) in sorted(cell.shards.items()))
+    grants = b"".join(i + varint(len(shard[2])) + shard[2] for i, shard in sorted(cell.shards.items()) if len(shard) > 2)
+    return (b"\xc2" if grants else b"\xc1") + varint(cell.life) + (varint(len(grants)) + grants if grants else b"") + b"".join(
+        i + varint(shard[0]) + varint(zigzag(shard[1]))
+        for i, shard in sorted(cell.shards.items()))
 
 
 def read_varint(data):
@@ -100,17 +133,25 @@ def read_varint(data):
 
 def decode(data):
     """ValueError unless `data` is the one encoding of some cell."""
-    if data[:1] != b"\xc1":
+    if data[:1] not in (b"\xc1", b"\xc2"):
         raise ValueError("no counter cell")
     number, rest = read_varint(data[1:])
-    cell, last = Cell(number, {}), b""
+    cell, last, grants = Cell(number, {}), b"", {}
+    if data[:1] == b"\xc2":
+        size, rest = read_varint(rest)
+        section, rest = rest[:size], rest[size:]
+        while section:
+            giver, (size, section) = section[:16], read_varint(section[16:])
+            grants[giver], section = section[:size], section[size:]
     while rest:
         replica, (clock, rest) = rest[:16], read_varint(rest[16:])
         coded, rest = read_varint(rest)
         if replica <= last or not 1 <= clock <= INT_MAX or coded >= 2**64:
             raise ValueError("bad shard")
-        cell.shards[replica] = clock, coded // 2 if coded % 2 == 0 else -(coded + 1) // 2
+        cell.shards[replica] = clock, coded // 2 if coded % 2 == 0 else -(coded + 1) // 2, *([grants.pop(replica)] if replica in grants else [])
         last = replica
+    if grants or any(replica in granted(cell, replica) or min(granted(cell, replica).values(), default=1) < 1 for replica in cell.shards):
+        raise ValueError("bad grants")
     if not 1 <= cell.life <= LIFE_MAX or is_deleted(cell) and cell.shards or cell == Cell(1, {}):
         raise ValueError("bad life")
     if encode(cell) != data:

@@ -230,3 +230,21 @@ SELECT counter_change_json(x'03018c0101');
 --! counter_change_json: the change has a column whose name is empty, has a U+0000 or is not UTF-8
 SELECT counter_change_json(x'0301000101');
 --! counter_change_json: the change has a column whose name is empty, has a U+0000 or is not UTF-8
+
+-- # grants-of-a-cell-stand-in-its-json
+SELECT counter_json(x'C201440101010101010101010101010101010111020202020202020202020202020202020502020202020202020202020202020202110101010101010101010101010101010101010101010101010101010101010101010214020202020202020202020202020202020206');
+--= {"life":1,"value":13,"shards":[{"id":"01010101-0101-0101-0101-010101010101","clock":2,"value":10,"grants":{"02020202-0202-0202-0202-020202020202":5}},{"id":"02020202-0202-0202-0202-020202020202","clock":2,"value":3,"grants":{"01010101-0101-0101-0101-010101010101":1}}]}
+SELECT hex(cell) FROM counter_change(counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"value":13,"shards":[{"id":"01010101-0101-0101-0101-010101010101","clock":2,"value":10,"grants":{"02020202-0202-0202-0202-020202020202":5}},{"id":"02020202-0202-0202-0202-020202020202","clock":2,"value":3,"grants":{"01010101-0101-0101-0101-010101010101":1}}]}}]}'));
+--= C201440101010101010101010101010101010111020202020202020202020202020202020502020202020202020202020202020202110101010101010101010101010101010101010101010101010101010101010101010214020202020202020202020202020202020206
+SELECT counter_change_json(counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"value":13,"shards":[{"id":"01010101-0101-0101-0101-010101010101","clock":2,"value":10,"grants":{"02020202-0202-0202-0202-020202020202":5}},{"id":"02020202-0202-0202-0202-020202020202","clock":2,"value":3,"grants":{"01010101-0101-0101-0101-010101010101":1}}]}}]}')) = '{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"value":13,"shards":[{"id":"01010101-0101-0101-0101-010101010101","clock":2,"value":10,"grants":{"02020202-0202-0202-0202-020202020202":5}},{"id":"02020202-0202-0202-0202-020202020202","clock":2,"value":3,"grants":{"01010101-0101-0101-0101-010101010101":1}}]}}]}';
+--= 1
+SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"01010101-0101-0101-0101-010101010101","clock":1,"value":1,"grants":{"01010101-0101-0101-0101-010101010101":1}}]}}]}');
+--! counter_change_of: the member grants must be to other UUIDs, not "01010101-0101-0101-0101-010101010101"
+SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"01010101-0101-0101-0101-010101010101","clock":1,"value":1,"grants":{"02020202-0202-0202-0202-020202020202":0}}]}}]}');
+--! counter_change_of: the member grants must be 1 ... 9223372036854775807, not 0
+SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"01010101-0101-0101-0101-010101010101","clock":1,"value":1,"grants":[]}]}}]}');
+--! counter_change_of: the member grants must be an object of ids, not []
+SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"01010101-0101-0101-0101-010101010101","clock":1,"value":1,"grants":{"02020202-0202-0202-0202-020202020202":1,"02020202-0202-0202-0202-020202020202":2}}]}}]}');
+--! counter_change_of: a shard grants to one id twice
+SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"01010101-0101-0101-0101-010101010101","clock":1,"value":1},{"id":"01010101-0101-0101-0101-010101010101","clock":2,"value":1,"grants":{"02020202-0202-0202-0202-020202020202":2}}]}}]}');
+--! counter_change_of: shards with grants have an id twice

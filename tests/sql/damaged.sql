@@ -24,10 +24,10 @@ INSERT INTO v(v, k, j) VALUES('reset b', 'x', 1);
 SELECT * FROM v WHERE k = 'y';
 --= y|2|2|2
 INSERT INTO v(v) VALUES('optimize');
-UPDATE v_cells SET a = x'c202' WHERE k = 'y';
+UPDATE v_cells SET a = x'c302' WHERE k = 'y';
 INSERT INTO v(v) VALUES('optimize');
 SELECT * FROM v WHERE k = 'y';
---! v: column a of ('y', 2): the cell is of a newer format than 1
+--! v: column a of ('y', 2): the cell is of a newer format than 2
 
 -- # integrity-check-finds-an-index-that-disagrees
 --@ since 3.33

@@ -165,8 +165,8 @@ SELECT counter_value(x'ffd8ffe0');
 --! counter_value: the cell is no counter cell: BLOB x'ffd8ffe0'
 SELECT counter_value(x'c001');
 --! counter_value: the cell is no counter cell: BLOB x'c001'
-SELECT counter_value(x'c201');
---! counter_value: the cell is of a newer format than 1: BLOB x'c201'
+SELECT counter_value(x'c301');
+--! counter_value: the cell is of a newer format than 2: BLOB x'c301'
 SELECT counter_value(x'c1');
 --! counter_value: the cell is truncated: BLOB x'c1'
 SELECT counter_value(x'c10100000000000000000000000000000001');
