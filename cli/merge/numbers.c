@@ -340,6 +340,25 @@ static void ask(merge *m)
     }
 }
 
+/* References that led nowhere in THEIRS, and lead to a row of OURS by chance. */
+static void tell_of_caught(merge *m, merge_table *t, int column)
+{
+    if (t->column[column].of < 0) return;
+    const merge_table *of = &m->table[t->column[column].of];
+    if (of->number < 0) return;
+    const merge_column *key = &of->column[of->number];
+    const char *template = merge_text(m, CLI_SQL_MERGE_COUNT_CAUGHT, of->theirs, key->in_theirs,
+                                      of->main, key->quoted, of->base, key->in_base);
+    int64_t n = merge_integer(m, t, column, template);
+    if (n > 0)
+        merge_note(
+            m,
+            "%lld value%s of %s.%s led to no row of %s in theirs, and %s the number of a new "
+            "row of ours",
+            n, n == 1 ? "" : "s", t->name, t->column[column].name, of->name,
+            n == 1 ? "has" : "have");
+}
+
 /* ---- references follow --------------------------------------------------------------------------- */
 
 static void follow(merge *m, merge_table *t, int column, const char *statement, int of)
@@ -399,6 +418,8 @@ void merge_numbers(merge *m)
     for (int i = 0; i < m->n; i++)
         if (m->table[i].gives_numbers) move_rows(m, &m->table[i]);
     ask(m);
+    for (int i = 0; i < m->n; i++)
+        for (int k = 0; k < m->table[i].n; k++) tell_of_caught(m, &m->table[i], k);
     if (m->asks) return;
     follow_all(m);
     for (int i = 0; i < m->n; i++)

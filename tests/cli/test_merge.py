@@ -840,3 +840,9 @@ def test_a_dropped_column_that_an_index_of_ours_needs_stays_and_is_listed():
     found, = conflicts(merge(status=1))
     assert (found["kind"], found["table"], found["column"], found["taken"]) == ("schema", "song", "rating", "ours")
     assert rows("SELECT * FROM song WHERE id = 1") == [(1, "a", 1, 1)] and rows("SELECT name FROM sqlite_master WHERE name = 'i'") == [("i",)]
+
+
+def test_a_reference_that_led_nowhere_and_meets_a_row_of_ours_is_noted():
+    files(UNDECLARED, "INSERT INTO tag VALUES (7, 'o')", "INSERT INTO note_tag VALUES ('x', 7, 1)")
+    notes = [line["note"] for line in merge("--ref", "note_tag.tag_id=tag") if "note" in line]
+    assert notes == ["1 value of note_tag.tag_id led to no row of tag in theirs, and has the number of a new row of ours"]
