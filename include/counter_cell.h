@@ -20,16 +20,16 @@
  *
  * A shard of a bounded counter may hold grants, too: how much of its right to decrement its replica
  * has given to others, all its life long. They belong to the state of the shard, so a grant is a
- * write of the granter: its clock rises. A cell in which one shard or more has grants is of format 2:
+ * write of the granter: its clock rises. A cell in which some shard has grants is of format 2:
  *
  *     +------+---------+--------+--------+--------+----------------------------+---
  *     | 0xC2 |  life   |  size  | grants | grants | shards as above
  *     +------+---------+--------+--------+--------+----------------------------+---
  *
  *     size     varint: the bytes of all grants, 1 or more
- *     grants   of a granter: its id, 16 bytes, which has a shard; varint: the bytes that follow; then
- *              for each other id that it granted to 16 bytes and a varint, 1 ... 2^63-1, how much.
- *              Granters ascend, and in each the others do
+ *     grants   of a granter: its id, 16 bytes, which has a shard; varint: the bytes that follow;
+ *              then for each other id that it granted to 16 bytes and a varint, 1 ... 2^63-1, how
+ *              much. Granters ascend, and in each the others do
  *
  * The right of a replica is its value, less what it has granted, plus what was granted to it. All
  * rights add up to the value of the counter (Balegas and others, "Extending Eventually Consistent
@@ -142,8 +142,8 @@ bool ctr_cell_next(const ctr_cell *cell, size_t *at, ctr_shard *shard);
 /* Finds the shard of an id. Returns false if there is none. */
 bool ctr_cell_shard(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], ctr_shard *shard);
 
-/* Walks the grants in ascending order of granters and of those that got them: set `at` to 0, and call
- * until it returns false. */
+/* Walks the grants in ascending order of granters and of those that got them: set `at` to 0, and
+ * call until it returns false. */
 bool ctr_cell_next_grant(const ctr_cell *cell, size_t *at, ctr_grant *grant);
 
 /* Sets *right to what the replica may take: its value, less its grants, plus those to it. It may be
@@ -163,8 +163,8 @@ ctr_status ctr_cell_grant(const ctr_cell *cell, const uint8_t from[CTR_ID_SIZE],
  * grants nothing to itself. Needs cell->size + n * CTR_GRANT_MAX bytes. */
 size_t ctr_cell_with_grants(const ctr_cell *cell, const ctr_grant *grants, size_t n, uint8_t *out);
 
-/* Writes a cell without grants. The caller guarantees that the ids of the shards ascend and that none occurs
- * twice. `life` is 1 ... 2^32-1; n is 0 for an even life. Needs CTR_CELL_HEADER_MAX +
+/* Writes a cell without grants. The caller guarantees that the ids of the shards ascend and that
+ * none occurs twice. `life` is 1 ... 2^32-1; n is 0 for an even life. Needs CTR_CELL_HEADER_MAX +
  * n * CTR_SHARD_MAX bytes. */
 size_t ctr_cell_write(uint32_t life, const ctr_shard *shards, size_t n, uint8_t *out);
 

@@ -17,7 +17,7 @@ static bool is_counter(uint8_t first)
     return (first & 0xf0) == (CTR_COUNTER_BYTE & 0xf0);
 }
 
-/* ---- grants ----------------------------------------------------------------------------------- */
+/* ---- grants ---------------------------------------------------------------------------------- */
 
 /* A walk over the granters of a cell, each with its list: ids and how much. */
 typedef struct granters {
