@@ -346,10 +346,10 @@ static void tell_of_caught(merge *m, merge_table *t, int column)
     if (t->column[column].of < 0) return;
     const merge_table *of = &m->table[t->column[column].of];
     if (of->number < 0) return;
-    const merge_column *key = &of->column[of->number];
-    const char *template = merge_text(m, CLI_SQL_MERGE_COUNT_CAUGHT, of->theirs, key->in_theirs,
-                                      of->main, key->quoted, of->base, key->in_base);
-    int64_t n = merge_integer(m, t, column, template);
+    const merge_foreign to = {of->i, 1, &column, &of->number};
+    t->foreign_now = &to;
+    int64_t n = merge_integer(m, t, column, CLI_SQL_MERGE_COUNT_CAUGHT);
+    t->foreign_now = NULL;
     if (n > 0)
         merge_note(
             m,

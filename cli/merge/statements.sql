@@ -307,10 +307,11 @@ SELECT t# FROM temp._merge_d{n} WHERE op IN ('I', 'U') AND t# IS NOT NULL AND t#
 -- name: MERGE_HAS_NUMBER
 SELECT EXISTS (SELECT 1 FROM {H} AS t WHERE {theirs_key} = ?1);
 
--- References of THEIRS to no row there, under a number that a new row of OURS has: d, THEIRS', OURS', BASE's table of the number.
+-- References of THEIRS to no row there, under a number that a new row of OURS has.
 -- name: MERGE_COUNT_CAUGHT
 SELECT count(*) FROM temp._merge_d{n} AS d WHERE op IN ('I', 'U') AND (op = 'I' OR t# IS NOT b#) AND t# IS NOT NULL
-   AND NOT EXISTS (SELECT 1 FROM %s AS t WHERE %s = d.t#) AND EXISTS (SELECT 1 FROM %s AS o WHERE o.%s = d.t#) AND NOT EXISTS (SELECT 1 FROM %s AS b WHERE %s = d.t#);
+   AND NOT EXISTS (SELECT 1 FROM {PH} AS t WHERE {F AND |@q = d.t#}) AND EXISTS (SELECT 1 FROM {PT} AS o WHERE {F AND |o.@p = d.t#})
+   AND NOT EXISTS (SELECT 1 FROM {PB} AS b WHERE {F AND |@r = d.t#});
 
 -- ---- joining and writing -------------------------------------------------------------------------
 

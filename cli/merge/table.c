@@ -21,7 +21,7 @@
  *     {U...} {F...} {I...}  the same over a UNIQUE index, a foreign key, the columns that tell a row
  *     {V|t.@o}              a text of all columns that differs if a value does
  *     {J|o#}                a JSON object of all columns
- *     {PT} {PH} {Pn} {Ptrid} {PC...}   {T}, {H}, {n}, {trid}, {C...} of the parent in a foreign key
+ *     {PT} {PB} {PH} {Pn} {Ptrid} {PC...}   the same of the parent in a foreign key
  *
  * and, for a column:
  *
@@ -34,6 +34,7 @@
  *     @w @l     the value that stays in a conflict; whether one side lacks it
  *     ~x~y~     whether x and y are equal in type and bytes
  *     @p @g $   in the parent of a foreign key: its name; SQL for it over t, as @f; its place
+ *     @r @q     there: SQL for it over b, over t
  */
 #include <string.h>
 
@@ -146,6 +147,8 @@ static void write_at(place at, char what)
     if (what == 'p' && other) sqlite3_str_appendall(at.out, other->quoted);
     if (what == 'f') write_followed(at, at.t, at.column);
     if (what == 'g' && other) write_followed(at, parent_of(at), at.parent);
+    if (what == 'q' && other) sqlite3_str_appendall(at.out, other->in_theirs);
+    if (what == 'r' && other) sqlite3_str_appendall(at.out, other->in_base);
     if (what == 'm') write_moved(at);
     if (what == 's') write_adds(at);
     if (what == 'a') sqlite3_str_appendall(at.out, column->adds ? "1" : "0");
@@ -269,6 +272,7 @@ static void write_name(place at, const char *name, size_t n)
         {"theirs_row", t->theirs_row ? t->theirs_row : "NULL"},
         {"put_value", has_hidden_rowid(t) ? "CASE WHEN was THEN orid ELSE prid END, " : ""},
         {"PT", parent ? parent->main : ""},
+        {"PB", parent ? parent->base : ""},
         {"PH", parent ? parent->theirs : ""}};
     for (size_t i = 0; word && i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i].name, word) == 0) sqlite3_str_appendall(at.out, names[i].text);
