@@ -212,6 +212,24 @@ static const char *rowid_of_both(merge *m, const char *table)
     return "";
 }
 
+/* Columns that THEIRS' declaration lacks go with what OURS has written into them. */
+static void list_lost(merge *m, const object *o)
+{
+    sqlite3_stmt *row = merge_prepare_texts(m, CLI_SQL_MERGE_NAMES_IN_MAIN, &o->name, 1);
+    while (cli_step(&m->into, row)) {
+        const char *name = text_at(m, row, 0);
+        bool is_lost = !if_there(m, "theirs", o->name, name) &&
+                       if_there(m, "base", o->name, name) &&
+                       merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_HAS_NEW_VALUES, name,
+                                                      o->name, name, o->name));
+        if (is_lost)
+            merge_conflict(m, "schema", o->name, name, "theirs",
+                           "the table was made anew without the column in theirs, and its values "
+                           "were changed in ours");
+    }
+    sqlite3_finalize(row);
+}
+
 /* The rows of OURS, by the names of their columns, in THEIRS' declaration. */
 static void rebuild_table(merge *m, const object *o)
 {
@@ -291,6 +309,7 @@ static void merge_table_of_both(merge *m, const object *o)
         leave_out(&todo, &ours);
         alter_table(m, o->name, &todo);
     } else if (!is_same && theirs_changed) {
+        list_lost(m, o);
         rebuild_table(m, o);
     }
     if (ours_changed || theirs_changed) map_columns(m, o, &ours, &theirs);

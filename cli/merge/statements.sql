@@ -565,6 +565,10 @@ SELECT (SELECT count(*) FROM %s."%w") = (SELECT count(*) FROM base."%w")
    AND NOT EXISTS (SELECT %s FROM base."%w" EXCEPT SELECT %s FROM %s."%w");
 
 -- As many of each value.
+-- Values that OURS has written, and BASE has not.
+-- name: MERGE_HAS_NEW_VALUES
+SELECT EXISTS (SELECT v FROM (SELECT merge_bytes("%w") AS v, 1 AS n FROM main."%w" UNION ALL SELECT merge_bytes("%w"), -1 FROM base."%w") GROUP BY v HAVING sum(n) > 0);
+
 -- name: MERGE_SAME_COLUMN
 SELECT NOT EXISTS (SELECT v FROM (SELECT merge_bytes("%w") AS v, 1 AS n FROM %s."%w" UNION ALL SELECT merge_bytes("%w"), -1 FROM base."%w") GROUP BY v HAVING sum(n) <> 0);
 

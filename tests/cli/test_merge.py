@@ -846,3 +846,11 @@ def test_a_reference_that_led_nowhere_and_meets_a_row_of_ours_is_noted():
     files(UNDECLARED, "INSERT INTO tag VALUES (7, 'o')", "INSERT INTO note_tag VALUES ('x', 7, 1)")
     notes = [line["note"] for line in merge("--ref", "note_tag.tag_id=tag") if "note" in line]
     assert notes == ["1 value of note_tag.tag_id led to no row of tag in theirs, and has the number of a new row of ours"]
+
+
+@pytest.mark.parametrize("ours, listed", [("UPDATE t SET b = 9", 1), ("INSERT INTO t VALUES (2, 'o', 8)", 1), ("DELETE FROM t", 0)])
+def test_values_of_a_column_that_a_table_made_anew_lacks_are_listed(ours, listed):
+    files("CREATE TABLE t(id INTEGER PRIMARY KEY, a, b); INSERT INTO t VALUES (1, 'x', 1)", ours,
+          "CREATE TABLE n(id INTEGER PRIMARY KEY, a TEXT NOT NULL); INSERT INTO n SELECT id, a FROM t; DROP TABLE t; ALTER TABLE n RENAME TO t")
+    found = conflicts(merge(status=listed))
+    assert [(one["kind"], one["table"], one["column"], one["taken"]) for one in found] == listed * [("schema", "t", "b", "theirs")]
