@@ -414,7 +414,7 @@ class Made:
             if self.do(branch, f"ALTER TABLE {quoted(t.name)} RENAME COLUMN {quoted(names[c])} TO {quoted(name)}"):
                 names[c] = name
                 self.changed[branch, t.name].append("rename")
-        elif what == "drop" and plain:
+        elif what == "drop" and "rebuild" not in self.changed[branch, t.name] and plain:
             c = draw.pick(plain)
             if self.do(branch, f"ALTER TABLE {quoted(t.name)} DROP COLUMN {quoted(names[c])}"):
                 del names[c]
