@@ -139,6 +139,9 @@ bool ctr_cell_same(const ctr_cell *a, const ctr_cell *b);
  * `shard->id` points into the bytes of the cell. A deleted cell has no shards. */
 bool ctr_cell_next(const ctr_cell *cell, size_t *at, ctr_shard *shard);
 
+/* Returns the number of shards. */
+size_t ctr_cell_count(const ctr_cell *cell);
+
 /* Finds the shard of an id. Returns false if there is none. */
 bool ctr_cell_shard(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], ctr_shard *shard);
 

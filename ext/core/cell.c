@@ -37,11 +37,15 @@ static void granters_next(granters *walk)
     walk->at = walk->list + walk->size;
 }
 
-/* Of a cell with no other part than life, grants and shards. */
+static bool has_grants(const ctr_cell *cell)
+{
+    return cell->size > 0 && cell->bytes[0] == CTR_GRANTS_BYTE;
+}
+
 static granters granters_of(const ctr_cell *cell)
 {
     granters walk = {0};
-    if (cell->size == 0 || cell->bytes[0] != CTR_GRANTS_BYTE) return walk;
+    if (!has_grants(cell)) return walk;
     uint64_t life, size;
     walk.at = ctr_varint_read(ctr_varint_read(cell->bytes + 1, &life), &size);
     walk.end = walk.at + size;
@@ -155,9 +159,9 @@ static ctr_status open_summed(ctr_cell *cell, const uint8_t *bytes, size_t size,
     if (status != CTR_OK) return status;
     if (life < 1 || life > CTR_LIFE_MAX) return CTR_OUT_OF_RANGE;
     if (life % 2 == 0 && at < end) return CTR_TRAILING;
-    bool has_grants = bytes[0] == CTR_GRANTS_BYTE;
-    if (has_grants && life % 2 == 0) return CTR_BAD_GRANTS;
-    if (has_grants) {
+    bool grants = bytes[0] == CTR_GRANTS_BYTE;
+    if (grants && life % 2 == 0) return CTR_BAD_GRANTS;
+    if (grants) {
         uint64_t of_grants;
         status = ctr_varint_take(&at, end, &of_grants);
         if (status == CTR_OK && of_grants > (uint64_t)(end - at)) status = CTR_TRUNCATED;
@@ -165,12 +169,12 @@ static ctr_status open_summed(ctr_cell *cell, const uint8_t *bytes, size_t size,
         if (status != CTR_OK) return status;
         at += of_grants;
     }
-    if (life == 1 && at == end) return has_grants ? CTR_BAD_GRANTS : CTR_NEEDLESS;
+    if (life == 1 && at == end) return grants ? CTR_BAD_GRANTS : CTR_NEEDLESS;
     status = kind->check(at, end, id, summary);
     if (status != CTR_OK) return status;
 
     ctr_cell opened = {(uint32_t)life, bytes, size, (size_t)(at - bytes)};
-    if (has_grants && !have_shards(&opened)) return CTR_BAD_GRANTS;
+    if (grants && !have_shards(&opened)) return CTR_BAD_GRANTS;
     *cell = opened;
     return CTR_OK;
 }
@@ -263,8 +267,11 @@ bool ctr_cell_same(const ctr_cell *a, const ctr_cell *b)
 
 bool ctr_cell_next(const ctr_cell *cell, size_t *at, ctr_shard *shard)
 {
-    if (*at == 0) *at = cell->header;
-    if (*at >= cell->size || !is_counter(cell->bytes[0])) return false;
+    if (*at == 0) {
+        if (cell->size == 0 || !is_counter(cell->bytes[0])) return false;
+        *at = cell->header;
+    }
+    if (*at >= cell->size) return false;
 
     const uint8_t *byte = cell->bytes + *at;
     uint64_t clock, value;
@@ -275,6 +282,14 @@ bool ctr_cell_next(const ctr_cell *cell, size_t *at, ctr_shard *shard)
     shard->value = ctr_varint_unzigzag(value);
     *at = (size_t)(byte - cell->bytes);
     return true;
+}
+
+size_t ctr_cell_count(const ctr_cell *cell)
+{
+    size_t at = 0, n = 0;
+    ctr_shard shard;
+    while (ctr_cell_next(cell, &at, &shard)) n++;
+    return n;
 }
 
 bool ctr_cell_next_grant(const ctr_cell *cell, size_t *at, ctr_grant *grant)
@@ -368,16 +383,15 @@ static ctr_status place_shard(const ctr_cell *cell, const uint8_t *id, const ctr
 {
     if (ctr_cell_is_deleted(cell)) return CTR_DELETED;
 
-    size_t next = 0;
+    size_t before = cell->header, next = 0;
     ctr_shard found, mine = {id, 0, 0};
     ctr_sum sum = *difference;
     int order = -1;
-    placed->before = cell->header;
     while (order < 0 && ctr_cell_next(cell, &next, &found)) {
         order = memcmp(found.id, id, CTR_ID_SIZE);
-        if (order < 0) placed->before = next;
+        if (order < 0) before = next;
     }
-    placed->after = placed->before;
+    placed->before = placed->after = before;
     if (order == 0) {
         mine.clock = found.clock;
         ctr_sum_add(&sum, found.value);
@@ -549,56 +563,56 @@ ctr_status ctr_cell_reset(const ctr_cell *cell, uint8_t *out, size_t *size)
 
 /* ---- two cells ------------------------------------------------------------------------------- */
 
-/* A walk over the shards of one cell, with their grants, for loops over two. */
+/* A walk over the shards of one cell, for loops over two. */
 typedef struct shard_walk {
     const ctr_cell *cell;
     size_t at;
     ctr_shard shard;
-    granters granters;
-    const uint8_t *grants; /* of the shard, as in a cell */
-    size_t grants_size;
     bool more;
+    bool grants; /* the cell has some */
 } shard_walk;
+
+static shard_walk walk_open(const ctr_cell *cell)
+{
+    shard_walk w = {.cell = cell, .grants = has_grants(cell)};
+    w.more = ctr_cell_next(cell, &w.at, &w.shard);
+    return w;
+}
 
 static void walk_on(shard_walk *w)
 {
     w->more = ctr_cell_next(w->cell, &w->at, &w->shard);
-    w->grants_size = 0;
-    while (w->more && w->granters.more && memcmp(w->granters.id, w->shard.id, CTR_ID_SIZE) < 0)
-        granters_next(&w->granters);
-    if (!w->more || !w->granters.more || memcmp(w->granters.id, w->shard.id, CTR_ID_SIZE) != 0)
-        return;
-    w->grants = w->granters.list;
-    w->grants_size = w->granters.size;
 }
 
-static shard_walk walk_open(const ctr_cell *cell)
+/* What the replica of the shard at hand has granted; no more: nothing. */
+static granters walk_grants(const shard_walk *w)
 {
-    shard_walk w = {.cell = cell, .granters = granters_of(cell)};
-    walk_on(&w);
-    return w;
+    granters walk = granters_of(w->cell);
+    while (walk.more && memcmp(walk.id, w->shard.id, CTR_ID_SIZE) != 0) granters_next(&walk);
+    return walk;
 }
 
 /* The order of the grants of two shards, as bytes. */
 static int grants_order(const shard_walk *a, const shard_walk *b)
 {
-    size_t shorter = a->grants_size < b->grants_size ? a->grants_size : b->grants_size;
-    int order = shorter > 0 ? memcmp(a->grants, b->grants, shorter) : 0;
-    if (order != 0) return order;
-    return (a->grants_size > b->grants_size) - (a->grants_size < b->grants_size);
+    const granters mine = walk_grants(a), theirs = walk_grants(b);
+    size_t n = mine.more ? mine.size : 0, k = theirs.more ? theirs.size : 0;
+    int order = n > 0 && k > 0 ? memcmp(mine.list, theirs.list, n < k ? n : k) : 0;
+    return order != 0 ? order : (n > k) - (n < k);
 }
 
-/* Of two versions of a shard. */
+/* Of two versions of a shard with one clock. */
 static bool is_same_write(const shard_walk *a, const shard_walk *b)
 {
-    return a->shard.value == b->shard.value && grants_order(a, b) == 0;
+    if (a->shard.value != b->shard.value) return false;
+    return (!a->grants && !b->grants) || grants_order(a, b) == 0;
 }
 
 static bool walk_beats(const shard_walk *a, const shard_walk *b)
 {
     if (a->shard.clock != b->shard.clock || a->shard.value != b->shard.value)
         return ctr_shard_beats(&a->shard, &b->shard);
-    return grants_order(a, b) > 0;
+    return (a->grants || b->grants) && grants_order(a, b) > 0;
 }
 
 /* Compares two walks, one of which has more: < 0 if the id of a comes first or b is at its end, 0
@@ -685,54 +699,55 @@ typedef enum picked { PICK_NONE, PICK_LEFT, PICK_RIGHT } picked;
 typedef picked (*picker)(const void *with, int order, const shard_walk *left,
                          const shard_walk *right);
 
-/* Steps to the next shard that is picked; NULL at the end. */
-static const shard_walk *next_picked(shard_walk *left, shard_walk *right, picker pick,
-                                     const void *with, shard_walk *into)
+/* Writes the grants of the shards that are picked, each behind its granter. Returns their size; out
+ * NULL: writes nothing. */
+static size_t put_picked_grants(const ctr_cell *a, const ctr_cell *b, picker pick, const void *with,
+                                uint8_t *out)
 {
-    while (left->more || right->more) {
-        int order = walk_order(left, right);
-        picked which = pick(with, order, left, right);
-        *into = which == PICK_RIGHT ? *right : *left;
-        if (order <= 0) walk_on(left);
-        if (order >= 0) walk_on(right);
-        if (which != PICK_NONE) return into;
-    }
-    return NULL;
-}
-
-static size_t grants_bytes(const shard_walk *of)
-{
-    uint8_t size[CTR_VARINT_MAX];
-    if (of->grants_size == 0) return 0;
-    return CTR_ID_SIZE + (size_t)(ctr_varint_put(size, of->grants_size) - size) + of->grants_size;
-}
-
-/* Writes a cell of shards of two others, of those that are picked; *n is their number. */
-static size_t put_picked(uint32_t life, const ctr_cell *a, const ctr_cell *b, picker pick,
-                         const void *with, uint8_t *out, size_t *n)
-{
-    shard_walk left = walk_open(a), right = walk_open(b), now;
-    size_t of_grants = 0;
-    bool may_grant = left.granters.more || right.granters.more;
-    while (may_grant && next_picked(&left, &right, pick, with, &now))
-        of_grants += grants_bytes(&now);
-    uint8_t *end = put_header(out, ctr_kind_counter(), life);
-    if (of_grants > 0) {
-        out[0] = CTR_GRANTS_BYTE;
-        end = ctr_varint_put(end, of_grants);
-        left = walk_open(a);
-        right = walk_open(b);
-        while (next_picked(&left, &right, pick, with, &now)) {
-            if (now.grants_size == 0) continue;
-            end = put_bytes(end, now.shard.id, CTR_ID_SIZE);
-            end = ctr_varint_put(end, now.grants_size);
-            end = put_bytes(end, now.grants, now.grants_size);
+    size_t size = 0;
+    uint8_t number[CTR_VARINT_MAX];
+    shard_walk left = walk_open(a), right = walk_open(b);
+    while (left.more || right.more) {
+        int order = walk_order(&left, &right);
+        picked which = pick(with, order, &left, &right);
+        granters of = {0};
+        if (which != PICK_NONE) of = walk_grants(which == PICK_LEFT ? &left : &right);
+        if (of.more && out) {
+            out = ctr_varint_put(put_bytes(out, of.id, CTR_ID_SIZE), of.size);
+            out = put_bytes(out, of.list, of.size);
         }
+        if (of.more)
+            size += CTR_ID_SIZE + (size_t)(ctr_varint_put(number, of.size) - number) + of.size;
+        if (order <= 0) walk_on(&left);
+        if (order >= 0) walk_on(&right);
     }
-    left = walk_open(a);
-    right = walk_open(b);
-    for (*n = 0; next_picked(&left, &right, pick, with, &now); ++*n)
-        end = put_shard(end, &now.shard);
+    return size;
+}
+
+/* Writes a cell of shards of two others, of those that are picked. Returns its size; *any: whether
+ * there are any. Inline, so that cells without grants pay nothing for picking. */
+static inline size_t put_picked(const ctr_cell *a, const ctr_cell *b, picker pick, const void *with,
+                                uint8_t *out, bool *any)
+{
+    uint8_t *end = put_header(out, ctr_kind_counter(), a->life);
+    bool grants = has_grants(a) || has_grants(b);
+    size_t size = grants ? put_picked_grants(a, b, pick, with, NULL) : 0;
+    if (size > 0) {
+        out[0] = CTR_GRANTS_BYTE;
+        end = ctr_varint_put(end, size);
+        end += put_picked_grants(a, b, pick, with, end);
+    }
+    const uint8_t *start = end;
+    shard_walk left = walk_open(a), right = walk_open(b);
+    while (left.more || right.more) {
+        int order = walk_order(&left, &right);
+        picked which = pick(with, order, &left, &right);
+        if (which != PICK_NONE)
+            end = put_shard(end, which == PICK_LEFT ? &left.shard : &right.shard);
+        if (order <= 0) walk_on(&left);
+        if (order >= 0) walk_on(&right);
+    }
+    *any = end > start;
     return (size_t)(end - out);
 }
 
@@ -743,16 +758,10 @@ static picked pick_winner(const void *with, int order, const shard_walk *left,
     return order < 0 || (order == 0 && walk_beats(left, right)) ? PICK_LEFT : PICK_RIGHT;
 }
 
-static bool has_grants(const ctr_cell *cell)
-{
-    return cell->size > 0 && cell->bytes[0] == CTR_GRANTS_BYTE;
-}
-
 size_t ctr_shards_join(const ctr_cell *a, const ctr_cell *b, uint8_t *out)
 {
-    size_t n;
-    if (has_grants(a) || has_grants(b))
-        return put_picked(a->life, a, b, pick_winner, NULL, out, &n);
+    bool any;
+    if (has_grants(a) || has_grants(b)) return put_picked(a, b, pick_winner, NULL, out, &any);
     const ctr_trimmed trimmed = ctr_cell_trim(a, b);
     uint8_t *end = put_bytes(out, a->bytes, trimmed.a.header);
     shard_walk left = walk_open(&trimmed.a), right = walk_open(&trimmed.b);
@@ -842,8 +851,9 @@ static picked pick_news(const void *with, int order, const shard_walk *left,
 
 size_t ctr_shards_diff(const ctr_cell *cell, const ctr_cell *known, uint8_t *out)
 {
-    size_t n, size = put_picked(cell->life, cell, known, pick_news, NULL, out, &n);
-    return n > 0 ? size : 0;
+    bool any;
+    size_t size = put_picked(cell, known, pick_news, NULL, out, &any);
+    return any ? size : 0;
 }
 
 static picked pick_own(const void *with, int order, const shard_walk *left, const shard_walk *right)
@@ -856,8 +866,9 @@ static picked pick_own(const void *with, int order, const shard_walk *left, cons
 size_t ctr_shards_own(const ctr_cell *cell, const ctr_own_filter *own, uint8_t *out)
 {
     const ctr_cell none = ctr_cell_untouched();
-    size_t n, size = put_picked(cell->life, cell, &none, pick_own, own, out, &n);
-    return n > 0 || cell->life > 1 ? size : 0;
+    bool any;
+    size_t size = put_picked(cell, &none, pick_own, own, out, &any);
+    return any || cell->life > 1 ? size : 0;
 }
 
 size_t ctr_cell_own(const ctr_cell *cell, const ctr_own_filter *own, uint8_t *out)

@@ -126,8 +126,7 @@ size_t ctr_context_size(size_t n)
 size_t ctr_context_write(const ctr_cell *cell, uint8_t *out)
 {
     ctr_shard shard;
-    int n = 0;
-    for (size_t at = 0; ctr_cell_next(cell, &at, &shard);) n++;
+    int n = (int)ctr_cell_count(cell);
     uint8_t *end = put_int16(out, n);
     for (int i = 0; i < n; i++) end = put_int16(end, i - GLOBAL_MARK);
     for (size_t at = 0; ctr_cell_next(cell, &at, &shard);) {

@@ -320,9 +320,7 @@ static void fn_to(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     (void)argc;
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL) return;
     if (!ctr_arg_cell(ctx, TO, argv[0], &cell)) return;
-    ctr_shard shard;
-    size_t n = 0;
-    for (size_t at = 0; ctr_cell_next(&cell, &at, &shard);) n++;
+    size_t n = ctr_cell_count(&cell);
     if (ctr_cell_is_deleted(&cell)) {
         ctr_arg_error(
             ctx, "%s: a deleted cell has no context: Cassandra stores tombstones separately", TO);

@@ -384,21 +384,13 @@ static void take_grants(change_maker *maker, ctr_span object, const uint8_t *fro
     if (into->n == before) ctr_member_refuse(maker->conn, "grants", "an object of ids", object);
 }
 
-static size_t number_of_shards(const uint8_t *cell, size_t size)
-{
-    size_t at = 0, n = 0;
-    ctr_shard shard;
-    const ctr_cell of = ctr_cell_written(cell, size);
-    while (ctr_cell_next(&of, &at, &shard)) n++;
-    return n;
-}
-
 /* Writes the grants of n shards into their cell, which is freed. Returns the new one, or NULL. */
 static uint8_t *put_made_grants(change_maker *maker, uint8_t *cell, size_t *size, size_t n,
                                 made_grants *grants)
 {
     if (!cell || grants->n == 0) return cell;
-    if (number_of_shards(cell, *size) != n)
+    const ctr_cell plain = ctr_cell_written(cell, *size);
+    if (ctr_cell_count(&plain) != n)
         ctr_problem_set(maker->conn, SQLITE_ERROR, "shards with grants have an id twice");
     qsort(grants->grant, grants->n, sizeof *grants->grant, grant_order);
     ctr_grant *views = sqlite3_malloc64(grants->n * sizeof *views);
@@ -412,7 +404,6 @@ static uint8_t *put_made_grants(change_maker *maker, uint8_t *cell, size_t *size
     if (!views || !out) {
         ctr_problem_nomem(maker->conn);
     } else {
-        const ctr_cell plain = ctr_cell_written(cell, *size);
         *size = ctr_cell_with_grants(&plain, views, grants->n, out);
     }
     sqlite3_free(views);

@@ -105,14 +105,6 @@ static bool may_bring(const void *with, const uint8_t *id)
     return !ctr_sender_is_foreign(with, id);
 }
 
-static int64_t count_shards(const ctr_cell *cell)
-{
-    int64_t n = 0;
-    ctr_shard shard;
-    for (size_t at = 0; ctr_cell_next(cell, &at, &shard);) n++;
-    return n;
-}
-
 /* Appends a column without shards of others, and counts these. Returns false if nothing of it is
  * left. */
 static bool put_rest(ctr_sender *from, ctr_told_column *told)
@@ -124,7 +116,7 @@ static bool put_rest(ctr_sender *from, ctr_told_column *told)
         uint8_t *out = ctr_pack_room(from->conn, &from->cell, cell.size + CTR_CELL_HEADER_MAX);
         if (!out) return false;
         ctr_cell rest = ctr_cell_written(out, ctr_cell_own(&cell, &bringing, out));
-        int64_t foreign = count_shards(&cell) - count_shards(&rest);
+        int64_t foreign = (int64_t)ctr_cell_count(&cell) - (int64_t)ctr_cell_count(&rest);
         from->skipped += foreign;
         if (foreign > 0 && ctr_cell_is_untouched(&rest)) return false;
         if (foreign > 0) told->state = rest.bytes;
