@@ -233,6 +233,7 @@ CREATE TABLE IF NOT EXISTS counter_hub.parts(
   clock bigint,
   amount bigint,
   grants jsonb,
+  packed bytea,
   value json,
   answer text COLLATE "C",
   known boolean NOT NULL,
@@ -393,7 +394,7 @@ DECLARE
 BEGIN
   INSERT INTO counter_hub.parts(table_name, key_columns, key, key_json, tells, replicated, birth, birth_number, birth_id,
                                 row_life, row_number, row_id, column_name, kind, generation, number, id, clock, amount, grants,
-                                value, answer, known)
+                                packed, value, answer, known)
   SELECT i.table_name, i.key_columns, i.key,
          CASE WHEN strpos(replace(i.key_json::text, '\\', ''), '\u0000') = 0 THEN i.key_json::jsonb END,
          w.tells, w.row IS NOT NULL,
@@ -402,7 +403,8 @@ BEGIN
          (w.row #>> '{stamp,number}')::bigint, (w.row #>> '{stamp,id}')::uuid,
          coalesce(c.name, w.name), coalesce(c.kind, w.kind), coalesce(c.generation, w.generation), c.number,
          coalesce(s.shard ->> 'id', c.id)::uuid, (s.shard ->> 'clock')::bigint, (s.shard ->> 'value')::bigint,
-         s.shard -> 'grants', c.value, w.answer,
+         s.shard -> 'grants', CASE WHEN s.shard ? 'grants' THEN counter_hub.pack_grants(s.shard -> 'grants') ELSE '' END,
+         c.value, w.answer,
          w.known AND coalesce(c.known, true) AND counter_hub.has_only(s.shard, 'id', 'clock', 'value', 'grants')
            AND counter_hub.are_grants(s.shard -> 'grants', s.shard ->> 'id')
     FROM counter_hub.incoming i
@@ -620,13 +622,13 @@ BEGIN
                                         grants, packed)
     SELECT DISTINCT ON (p.table_name, p.key, p.column_name, p.id)
            p.table_name, p.key, p.column_name, p.id, p.birth, p.row_life, p.generation, p.number, p.clock, p.amount, p.grants,
-           counter_hub.pack_grants(p.grants)
+           p.packed
       FROM counter_hub.parts p
       JOIN counter_hub.cells c
         ON (c.table_name, c.key, c.column_name, c.kind, c.birth, c.row_life, c.generation, c.number)
          = (p.table_name, p.key, p.column_name, p.kind, p.birth, p.row_life, p.generation, p.number)
      WHERE p.clock IS NOT NULL
-     ORDER BY p.table_name, p.key, p.column_name, p.id, p.clock DESC, p.amount DESC, counter_hub.pack_grants(p.grants) DESC
+     ORDER BY p.table_name, p.key, p.column_name, p.id, p.clock DESC, p.amount DESC, p.packed DESC
     ON CONFLICT (table_name, key, column_name, id) DO UPDATE
        SET birth = excluded.birth, row_life = excluded.row_life, generation = excluded.generation,
            life = excluded.life, clock = excluded.clock, value = excluded.value, grants = excluded.grants,
