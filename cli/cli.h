@@ -85,6 +85,11 @@ int cli_print_letter(const char *at);
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
+enum { CLI_BUSY_SECONDS = 5 }; /* how long a connection waits for a lock */
+
+/* Whether there is a regular file; else fails, and calls it by its name. */
+bool cli_is_there(cli *c, const char *path, const char *name);
+
 /* Opens a file that is there, with the extension. To be closed whatever happens. */
 void cli_open(cli_file *file, cli *c, const char *path);
 void cli_close(cli_file *file);

@@ -8,21 +8,19 @@
 #include "cli/cli.h"
 #include "counter.h"
 
-enum { BUSY_SECONDS = 5 };
-
 #define CTR_STATEMENT(name, text) const char CLI_SQL_##name[] = text;
 #include "cli_statements.h"
 #undef CTR_STATEMENT
 
 /* ---- open and close -------------------------------------------------------------------------- */
 
-static bool is_there(cli *c, const char *path)
+bool cli_is_there(cli *c, const char *path, const char *name)
 {
     struct stat seen;
     if (stat(path, &seen) != 0)
-        cli_fail(c, "%s: %s", path, errno == ENOENT ? "there is no such file" : strerror(errno));
+        cli_fail(c, "%s: %s", name, errno == ENOENT ? "there is no such file" : strerror(errno));
     else if (!S_ISREG(seen.st_mode))
-        cli_fail(c, "%s: is not a regular file", path);
+        cli_fail(c, "%s: is not a regular file", name);
     return !c->failed;
 }
 
@@ -42,7 +40,7 @@ static void connect_to(cli_file *file, const char *name)
         return;
     }
     sqlite3_extended_result_codes(file->db, 1);
-    sqlite3_busy_timeout(file->db, BUSY_SECONDS * 1000);
+    sqlite3_busy_timeout(file->db, CLI_BUSY_SECONDS * 1000);
     if (sqlite3_counter_folders_init(file->db, &message, NULL) != SQLITE_OK)
         cli_fail(file->c, "%s: %s", file->path, message ? message : "out of memory");
     sqlite3_free(message);
@@ -60,7 +58,7 @@ static void check_format(cli_file *file)
 void cli_open(cli_file *file, cli *c, const char *path)
 {
     *file = (cli_file){.c = c, .path = path};
-    if (c->failed || !is_there(c, path)) return;
+    if (c->failed || !cli_is_there(c, path, path)) return;
     char *name = cli_path(path);
     if (name)
         connect_to(file, name);

@@ -19,14 +19,7 @@
 
 #include "cli/merge/merge.h"
 
-enum {
-    HEADER = 100,
-    WAL_AT = 18,
-    COUNTER_AT = 24,
-    ENCODING_AT = 59,
-    BLOCK = 1 << 20,
-    BUSY_SECONDS = 5
-};
+enum { HEADER = 100, WAL_AT = 18, COUNTER_AT = 24, ENCODING_AT = 59, BLOCK = 1 << 20 };
 
 static const unsigned char JOURNAL_MAGIC[8] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
 
@@ -67,15 +60,10 @@ static merge_seen look(merge *m, const char *path)
     merge_seen found = {0};
     struct stat is;
     const char *name = merge_name_of(m, path);
-    if (m->c->failed) return found;
-    if (stat(path, &is) != 0) {
-        cli_fail(m->c, "%s: %s", name, errno == ENOENT ? "there is no such file" : strerror(errno));
-        return found;
-    }
-    if (!S_ISREG(is.st_mode)) cli_fail(m->c, "%s: is not a regular file", name);
+    if (m->c->failed || !cli_is_there(m->c, path, name) || stat(path, &is) != 0) return found;
     found.size = is.st_size;
     found.changed = is.st_mtime;
-    if (is.st_size == 0 || m->c->failed) return found;
+    if (is.st_size == 0) return found;
     bool is_read = read_start(path, found.header, HEADER);
     if (!is_read && is.st_size >= HEADER)
         cli_fail(m->c, "%s: %s", name, strerror(errno));
@@ -294,7 +282,7 @@ static const char *written_path(merge *m)
 static void set_up(merge *m)
 {
     sqlite3_extended_result_codes(m->into.db, 1);
-    sqlite3_busy_timeout(m->into.db, BUSY_SECONDS * 1000);
+    sqlite3_busy_timeout(m->into.db, CLI_BUSY_SECONDS * 1000);
     sqlite3_db_config(m->into.db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
     sqlite3_db_config(m->into.db, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
     merge_report_functions(m);

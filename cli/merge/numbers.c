@@ -2,8 +2,8 @@
  * under numbers that are free, and references that follow.
  *
  * A new row of THEIRS is decided when the rows to which it refers are: it is a new row of OURS that
- * has its UNIQUE values, or is equal to it; else it is new. Then, from the first new row on whose number OURS has given
- * to another row, all move behind the greatest number of the three files.
+ * has its UNIQUE values, or is equal to it; else it is new. Then, from the first new row on whose
+ * number OURS has given to another row, all move behind the greatest number of the three files.
  */
 #include <string.h>
 

@@ -371,8 +371,10 @@ static void print_conflict(merge *m, sqlite3_stmt *row)
 
 /* ---- notes ----------------------------------------------------------------------------------------- */
 
+/* What was merged into OURS would be added once more: the advice begins from OURS as it was. */
 static void guess_adds(merge *m)
 {
+    bool is_written = !m->given->dry_run && !m->given->output;
     for (int i = 0; i < m->n; i++)
         for (int k = 0; k < m->table[i].n; k++) {
             merge_table *t = &m->table[i];
@@ -381,9 +383,10 @@ static void guess_adds(merge *m)
             int64_t n = merge_integer(m, t, k, CLI_SQL_MERGE_GUESS_ADD);
             if (n > 0)
                 merge_note(
-                    m, "%lld number%s of %s.%s %s changed on both sides: --add %s.%s adds them up",
+                    m,
+                    "%lld number%s of %s.%s %s changed on both sides: --add %s.%s adds them up%s",
                     n, n == 1 ? "" : "s", t->name, column->name, n == 1 ? "was" : "were", t->name,
-                    column->name);
+                    column->name, is_written ? ", if OURS is as it was before this merge" : "");
         }
 }
 

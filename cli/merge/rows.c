@@ -66,23 +66,22 @@ void merge_rows_place(merge *m, merge_table *t)
 typedef struct merge_finding {
     enum { FINDING_REFUSED, FINDING_STAYS, FINDING_STANDIN, FINDING_ORPHAN } what;
     int table, foreign; /* FINDING_ORPHAN: the foreign key whose parent is to come back */
-    int64_t row;        /* n of d<table>; FINDING_STANDIN: the number that was refused */
+    int64_t row;        /* n of _merge_d<table>; FINDING_STANDIN: the number that was refused */
     int64_t standin;
     const char *why;
 } merge_finding;
 
-static merge_finding *add_finding(merge *m, const merge_finding *finding)
+static void add_finding(merge *m, const merge_finding *finding)
 {
     if (m->n_findings % 64 == 0) {
         void *more = sqlite3_realloc64(m->finding, (m->n_findings + 64) * sizeof *m->finding);
         if (!more) {
             cli_fail(m->c, "out of memory");
-            return NULL;
+            return;
         }
         m->finding = more;
     }
-    m->finding[m->n_findings] = *finding;
-    return &m->finding[m->n_findings++];
+    m->finding[m->n_findings++] = *finding;
 }
 
 static void refuse(merge *m, const merge_table *t, int64_t row, const char *why)

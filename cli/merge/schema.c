@@ -81,7 +81,6 @@ bool merge_has_rows_of_base(merge *m, const char *schema, const char *table)
 
 /* ---- columns ------------------------------------------------------------------------------------- */
 
-/* Runs steps on main. */
 /* A column that an index, a view or a trigger of OURS alone needs stays. */
 static void drop_column(merge *m, const char *table, const merge_step *step)
 {
@@ -95,6 +94,7 @@ static void drop_column(merge *m, const char *table, const merge_step *step)
         cli_fail_file(&m->into, "");
 }
 
+/* Runs steps on main. */
 static void alter_table(merge *m, const char *table, const merge_steps *steps)
 {
     for (int i = 0; i < steps->n && !m->c->failed; i++)

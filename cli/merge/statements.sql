@@ -20,7 +20,7 @@ CREATE INDEX temp._merge_moves_by_ours ON _merge_moves(tab, ours);
 -- name: MERGE_MAKE_NAMES
 CREATE TEMP TABLE _merge_names(tab TEXT COLLATE NOCASE, col TEXT COLLATE NOCASE, base TEXT, theirs TEXT, ours TEXT, PRIMARY KEY (tab, col)) WITHOUT ROWID;
 
--- Objects of the schemas, by type and name. `sql` is what main has after the merge has changed it.
+-- Objects of the schemas, by type and name.
 -- name: MERGE_MAKE_OBJECT
 CREATE TEMP TABLE _merge_object AS
 SELECT x.type, x.name COLLATE NOCASE AS name,

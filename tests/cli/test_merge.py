@@ -219,7 +219,7 @@ def test_a_table_with_one_row_has_that_row_in_all_files():
 def test_the_row_of_a_table_with_one_row_may_be_in_conflict():
     files("CREATE TABLE total(n); INSERT INTO total VALUES (1)", "UPDATE total SET n = 10", "UPDATE total SET n = 20")
     status, out, error = run("merge", "base.db", "ours.db", "theirs.db")
-    assert (status, out, error) == (1, "total: 1 conflict\nconflict  total n: base 1, ours 10, theirs 20: took ours\n1 number of total.n was changed on both sides: --add total.n adds them up\n", "")
+    assert (status, out, error) == (1, "total: 1 conflict\nconflict  total n: base 1, ours 10, theirs 20: took ours\n1 number of total.n was changed on both sides: --add total.n adds them up, if OURS is as it was before this merge\n", "")
     merge("--add", "total.n")
     assert rows("SELECT n FROM total") == [(29,)]
 
