@@ -312,6 +312,9 @@ class Merge:
         return abs(vo[1] + vt[1] - (vb[1] if b is not None else 0)) < 2**63
 
     def merge_keyless(self, t):
+        if t in self.base.tables and t not in self.ours.tables and t not in self.theirs.tables:
+            self.keyless[t.name] = collections.Counter()
+            return
         columns = [c for c in self.columns_of(t) if c in self.theirs.names or c not in self.base.names or t not in self.theirs.tables]
         def of(state):
             return collections.Counter(tuple((c, dict(row).get(c, canonical(c.default))) for c in columns) for row in state.keyless.get(t.name, collections.Counter()).elements())
