@@ -16,7 +16,7 @@ static int (*const SHARING[])(sqlite3 *, ctr_conn *) = {
     ctr_cells_register,    ctr_internal_register,    ctr_table_register,
     ctr_exchange_register, ctr_increment_register,   ctr_changes_register,
     ctr_contents_register, ctr_coordinator_register, ctr_status_register,
-    ctr_admin_register,    ctr_track_register,       ctr_opening_register,
+    ctr_admin_register,    ctr_track_register,       ctr_opening_register, ctr_bound_register,
     ctr_keys_register,     ctr_warnings_register,    ctr_aggregates_register,
     ctr_update_register,   ctr_change_register,      ctr_lines_register,
     ctr_take_register,     ctr_folder_register,      ctr_server_register,

@@ -153,6 +153,9 @@ bool ctr_cell_next_grant(const ctr_cell *cell, size_t *at, ctr_grant *grant);
  * negative, which is a debt. */
 void ctr_cell_right(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], ctr_sum *right);
 
+/* Returns whether two cells have the same grants of a replica. */
+bool ctr_cell_grants_alike(const ctr_cell *a, const ctr_cell *b, const uint8_t id[CTR_ID_SIZE]);
+
 /* Gives n, 1 or more, of the right of `from` to `to`, another id: the clock of the shard of `from`
  * rises as by ctr_cell_increment by 0. Does not ask whether `from` has that right. CTR_OVERFLOW
  * if it would have granted more than INT64_MAX to that id. Needs cell->size + CTR_CELL_HEADER_MAX +
@@ -199,6 +202,7 @@ typedef struct ctr_summary {
     bool has_shards;      /* it has counts in this life */
     ctr_sum sum;          /* of its shards */
     int64_t clock, value; /* of the shard of `id`; clock 0: there is no such shard */
+    int64_t beside;       /* what `id` may take beside that value; set by those who ask for it */
 } ctr_summary;
 
 /* Return whether it is touched and live, and whether it has counts in this life. */
@@ -263,5 +267,11 @@ void ctr_sum_subtract_sum(ctr_sum *sum, const ctr_sum *other);
 
 /* Returns the sum in `value`, or CTR_OVERFLOW if it is not an int64. */
 ctr_status ctr_sum_value(const ctr_sum *sum, int64_t *value);
+
+/* Returns the sum, or what is next to it among the int64. */
+int64_t ctr_sum_clamp(const ctr_sum *sum);
+
+bool ctr_sum_is_negative(const ctr_sum *sum);
+bool ctr_sum_is_positive(const ctr_sum *sum);
 
 #endif

@@ -1,19 +1,24 @@
 -- The counters that were ever added or dropped by themselves: name and generation, which is odd
--- while the counter exists and even while it is dropped. A counter without a row is of generation
--- 1.
+-- while the counter exists and even while it is dropped; 1 in rows if the counter is bounded. A
+-- counter without a row is of generation 1, without a bound.
 
 -- name: COLUMNS_ALL
-SELECT name, value, kind, tab FROM "{schema}".counter_state
+SELECT name, value, rows, kind, tab FROM "{schema}".counter_state
  WHERE tab = :tab AND kind BETWEEN 'counter' AND 'counter' ORDER BY name COLLATE NOCASE;
 
 -- name: COLUMNS_WRITE
-INSERT OR REPLACE INTO "{schema}".counter_state(tab, kind, name, value, seq)
-VALUES (:tab, 'counter', :name, :generation, :number);
+INSERT OR REPLACE INTO "{schema}".counter_state(tab, kind, name, value, seq, rows)
+VALUES (:tab, 'counter', :name, :generation, :number, nullif(:bounded, 0));
 
--- Those that came or went with this number or a higher one.
+-- Those that came, went or were bounded with this number or a higher one.
 -- name: COLUMNS_SINCE
-SELECT name, value, seq FROM "{schema}".counter_state
+SELECT name, value, seq, rows FROM "{schema}".counter_state
  WHERE tab = :tab AND kind BETWEEN 'counter' AND 'counter' AND seq >= :number ORDER BY name COLLATE NOCASE;
+
+-- A row if some counter of the table is bounded.
+-- name: COLUMNS_ANY_BOUNDED
+SELECT 1 FROM "{schema}".counter_state
+ WHERE tab = :tab AND kind BETWEEN 'counter' AND 'counter' AND rows = 1;
 
 -- Notes that this file has ended the counter itself.
 -- name: COLUMNS_ENDED

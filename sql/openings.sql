@@ -1,10 +1,11 @@
 -- Openings of a table, and answers: whether two of them are the same values. A row of counter_state
 -- is, by its kind:
 --   'opening'   an opening that this file made: its id; the id of the file then
---   'answer'    an answer, as table/openings.c has it; the number when it came
+--   'answer'    an answer, or who holds an opening, as table/openings.c has it; the number when it
+--               came
 
 -- name: OPENINGS_OWN
-SELECT name FROM "{schema}".counter_state
+SELECT name, value FROM "{schema}".counter_state
  WHERE tab = :tab AND kind BETWEEN 'opening' AND 'opening';
 
 -- name: OPENINGS_MADE

@@ -21,7 +21,7 @@ CREATE TABLE "{schema}"."{table}_cells"(
 -- number of the table in counter_tables; 0: of the file. :tab is bound by ctr_run_prepare. A row
 -- is, by its kind:
 --   'counter'   a counter that was ever added or dropped by itself: its name, its generation;
---               the number when it came or went                                        columns.sql
+--               the number when it came or went; whether it is bounded                 columns.sql
 --   'ended'     a counter that this file ended itself: its name                        columns.sql
 --   'floors'    one row: the floors as a packed key; the number when they rose;
 --               the rows and bytes that were removed below                             floors.sql

@@ -472,6 +472,10 @@ static void find_shape(ctr_cluster *cluster, bool is_new)
             ctr_shape_copy(cluster->conn, &cluster->shape, shape);
         else if (first)
             take_generations(cluster->conn, &cluster->shape, shape);
+        if (shape->bounded)
+            ctr_problem_set(cluster->conn, SQLITE_ERROR,
+                            "%s has a bounded counter, and a cluster counts in no such table",
+                            member->schema);
         const ctr_cluster_seen seen = {cluster->birth, member->schema, member->merge.entry.name,
                                        *shape};
         if (first && ctr_rc(cluster->conn) == SQLITE_OK)

@@ -608,6 +608,13 @@ static bool is_same_write(const shard_walk *a, const shard_walk *b)
     return (!a->grants && !b->grants) || grants_order(a, b) == 0;
 }
 
+bool ctr_cell_grants_alike(const ctr_cell *a, const ctr_cell *b, const uint8_t id[CTR_ID_SIZE])
+{
+    const ctr_shard shard = {.id = id};
+    const shard_walk x = {.cell = a, .shard = shard}, y = {.cell = b, .shard = shard};
+    return grants_order(&x, &y) == 0;
+}
+
 static bool walk_beats(const shard_walk *a, const shard_walk *b)
 {
     if (a->shard.clock != b->shard.clock || a->shard.value != b->shard.value)
@@ -860,7 +867,7 @@ static picked pick_own(const void *with, int order, const shard_walk *left, cons
 {
     const ctr_own_filter *own = with;
     (void)order, (void)right;
-    return own->is(own->with, left->shard.id) ? PICK_LEFT : PICK_NONE;
+    return own->is(own->with, &left->shard) ? PICK_LEFT : PICK_NONE;
 }
 
 size_t ctr_shards_own(const ctr_cell *cell, const ctr_own_filter *own, uint8_t *out)
@@ -930,6 +937,23 @@ ctr_status ctr_sum_value(const ctr_sum *sum, int64_t *value)
     if (sum->high != (negative ? -1 : 0)) return CTR_OVERFLOW;
     memcpy(value, &sum->low, sizeof *value);
     return CTR_OK;
+}
+
+bool ctr_sum_is_negative(const ctr_sum *sum)
+{
+    return sum->high < 0;
+}
+
+bool ctr_sum_is_positive(const ctr_sum *sum)
+{
+    return sum->high > 0 || (sum->high == 0 && sum->low > 0);
+}
+
+int64_t ctr_sum_clamp(const ctr_sum *sum)
+{
+    int64_t n;
+    if (ctr_sum_value(sum, &n) == CTR_OK) return n;
+    return ctr_sum_is_negative(sum) ? INT64_MIN : INT64_MAX;
 }
 
 ctr_status ctr_cell_value(const ctr_cell *cell, int64_t *value)

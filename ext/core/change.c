@@ -5,6 +5,9 @@
 
 enum { TAG_OF_ROW = 1, TAG_OF_BIRTH };
 
+/* Follows a counter that came, if it is bounded. */
+enum { IS_BOUNDED = 1 };
+
 /* Added to the kind of the stamp of a regular column whose value is too large to be told. */
 enum { IS_TOO_LARGE = 4 };
 
@@ -115,7 +118,9 @@ uint8_t *ctr_change_put_floors(uint8_t *out)
 uint8_t *ctr_change_put_generation(uint8_t *out, const ctr_told_column *column)
 {
     *out++ = CTR_TELLS_COLUMN;
-    return put_told_name(out, column);
+    out = put_told_name(out, column);
+    if (column->bounded) *out++ = IS_BOUNDED;
+    return out;
 }
 
 uint8_t *ctr_change_put_answer(uint8_t *out, const uint8_t *answer, size_t size)
@@ -303,6 +308,11 @@ static ctr_status open_change_bytes(ctr_change_view *change, const uint8_t *byte
         return change_fails(change, column, CTR_OUT_OF_RANGE,
                             "came or went, and its generation must be 1 or more, that of a regular "
                             "column even");
+    column->bounded = at < change->end && *at == IS_BOUNDED;
+    at += column->bounded;
+    if (column->bounded && (!column->kind->stored || column->generation % 2 == 0))
+        return change_fails(change, column, CTR_OUT_OF_RANGE,
+                            "is bounded, and no counter that is there");
     return at < change->end ? CTR_TRAILING : CTR_OK;
 }
 

@@ -24,9 +24,9 @@
 
 #include "counter_cell.h"
 
-/* Whose shards stay: is(with, id) returns whether the id is mine. */
+/* Which shards stay: is(with, shard) returns whether one does. */
 typedef struct ctr_own_filter {
-    bool (*is)(const void *with, const uint8_t *id);
+    bool (*is)(const void *with, const ctr_shard *shard);
     const void *with;
 } ctr_own_filter;
 
@@ -286,15 +286,17 @@ typedef struct ctr_told_column {
     size_t size;
     uint64_t too_large; /* of a regular column: the value has so many bytes, and is not told; else
                            0 */
+    bool bounded;       /* of a counter that came: it never goes below 0 */
 } ctr_told_column;
 
 /* A checked view of a change. */
 typedef struct ctr_change_view {
     ctr_change_what what;
     ctr_told_row row;
-    ctr_told_column column; /* that came or went; state and size: an answer. After a failure the
+    ctr_told_column
+        column; /* that came, went or was bounded; state and size: an answer. After a failure the
                                column that is to blame; no name: none is */
-    const char *wrong;      /* after a failure, a clause that follows a noun; static text */
+    const char *wrong; /* after a failure, a clause that follows a noun; static text */
 
     /* Private: the columns that are left. */
     uint64_t n;

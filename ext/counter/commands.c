@@ -304,6 +304,22 @@ static int find_counter(ctr_conn *conn, const ctr_shape *shape, const char *name
     return found;
 }
 
+int ctr_commands_refuse_rights(ctr_file *file, const char *table, const ctr_shape *shape,
+                               const char *name)
+{
+    ctr_row row;
+    ctr_conn *conn = file->conn;
+    if (!shape->bounded || ctr_row_open(&row, file, table, shape)) return ctr_rc(conn);
+    if (ctr_rights_any(&row, ctr_shape_counter(shape, name)) && ctr_rc(conn) == SQLITE_OK)
+        ctr_problem_set(conn, SQLITE_ERROR,
+                        "column %s: this file may still take of it, which would be lost for all: "
+                        "counter_rights('%s') shows how much of which rows, 'grant <id>' gives it "
+                        "to another file",
+                        name, table);
+    ctr_row_close(&row);
+    return ctr_rc(conn);
+}
+
 /* The id is changed first: a new id does no harm if the drop fails. */
 static void drop_counter(ctr_table *table, const ctr_shape *shape, const char *name)
 {
@@ -318,6 +334,8 @@ static void drop_counter(ctr_table *table, const ctr_shape *shape, const char *n
         return;
     }
     const ctr_identity *identity = ctr_file_identity(table->file);
+    if (identity) ctr_commands_refuse_rights(table->file, table->name, shape, counter);
+    if (ctr_rc(conn) != SQLITE_OK) return;
     if (identity && !*identity->name) ctr_succession_lineage_changed(table->file, CTR_WHY_DROPPED);
     raise_here(table, shape, counter);
 }
@@ -351,8 +369,12 @@ void ctr_commands_take(ctr_table *table, ctr_wanted *wanted)
 {
     ctr_shape shape = {0};
     if (ctr_rc(table->joined.conn) == SQLITE_OK) read_shape(table, &shape);
-    if (ctr_rc(table->joined.conn) == SQLITE_OK)
+    if (ctr_rc(table->joined.conn) == SQLITE_OK && wanted->bounded) {
+        ctr_columns_bind(table->file, table->name, &shape, wanted->name);
+        table->altered = ctr_rc(table->joined.conn) == SQLITE_OK;
+    } else if (ctr_rc(table->joined.conn) == SQLITE_OK) {
         wanted->emptied = raise_counter_of(table, &shape, wanted->name, wanted->generation);
+    }
     prefer_interrupt(table);
     ctr_shape_close(&shape);
 }
@@ -436,6 +458,62 @@ int ctr_commands_refuse_values(const ctr_table *table, sqlite3_value **columns, 
             ctr_problem_set(conn, SQLITE_ERROR, "%s takes no value for column %s", command,
                             table->shape.columns[i].name);
     return ctr_rc(conn);
+}
+
+/* ---- grant ----------------------------------------------------------------------------------- */
+
+/* Takes the id of 'grant <id>'. */
+static void take_grantee(ctr_table *table, const char *text, uint8_t to[CTR_ID_SIZE])
+{
+    ctr_conn *conn = table->joined.conn;
+    if (!ctr_id_from_text(text, strlen(text), to) || ctr_id_is_opening(to))
+        ctr_problem_set(conn, SQLITE_ERROR,
+                        "'grant' names the id of a file, as counter_identity() shows it there, not "
+                        "'%s'",
+                        text);
+    else if (memcmp(to, table->row->tab->id, CTR_ID_SIZE) == 0)
+        ctr_problem_set(conn, SQLITE_ERROR, "'grant' names this file, which has what it would get");
+}
+
+/* Checks the amounts of a grant. */
+static void check_granted_amounts(const ctr_table *table)
+{
+    bool any = false;
+    ctr_conn *conn = table->joined.conn;
+    for (int i = 0; i < table->shape.n_counters && ctr_rc(conn) == SQLITE_OK; i++) {
+        const char *name = ctr_shape_counter_name(&table->shape, i);
+        if (!table->given[i].is) continue;
+        any = true;
+        if (!table->shape.columns[table->shape.counters[i]].bounded)
+            ctr_problem_set(conn, SQLITE_ERROR,
+                            "column %s has no bound, so everybody may take of it: "
+                            "counter_bound gives it one",
+                            name);
+        else if (table->given[i].n < 1)
+            ctr_problem_set(conn, SQLITE_ERROR, "column %s: a grant is at least 1, not %lld", name,
+                            (long long)table->given[i].n);
+    }
+    if (!any)
+        ctr_problem_set(conn, SQLITE_ERROR,
+                        "'grant' needs a value for a bounded counter: how much is granted");
+}
+
+static void grant(ctr_table *table, sqlite3_value **columns, const char *text)
+{
+    uint8_t to[CTR_ID_SIZE];
+    ctr_conn *conn = table->joined.conn;
+    if (ctr_write_collect_amounts(table, columns) || ctr_write_collect_key(table, columns)) return;
+    check_granted_amounts(table);
+    if (ctr_rc(conn) != SQLITE_OK || ctr_table_find(table)) return;
+    take_grantee(table, text, to);
+    if (ctr_rc(conn) == SQLITE_OK && !ctr_table_found(table)) {
+        char *key = ctr_table_key_text(table);
+        ctr_problem_set(conn, SQLITE_ERROR, "there is no row %s", key);
+        sqlite3_free(key);
+    }
+    for (int i = 0; i < table->shape.n_counters && ctr_rc(conn) == SQLITE_OK; i++)
+        if (table->given[i].is) ctr_write_grant(table, i, to, table->given[i].n);
+    if (ctr_rc(conn) == SQLITE_OK) write_of_command(table);
 }
 
 /* ---- integrity-check ------------------------------------------------------------------------- */
@@ -531,15 +609,15 @@ static void refuse_command(ctr_conn *conn, sqlite3_value *value, const ctr_front
 {
     char *shown = ctr_problem_describe_value(value);
     if (!shown) ctr_problem_nomem(conn);
-    ctr_problem_set(
-        conn, SQLITE_ERROR,
-        "unknown command %s; the commands are %s; these delete counts: "
-        "'purge below', %s'reset', 'reset <counter>', 'delete <counter>'",
-        shown ? shown : "",
-        front ? front->commands
-              : "'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>', "
-                "'forget requests older than <n> days'",
-        front ? "" : "'drop column <counter>', ");
+    ctr_problem_set(conn, SQLITE_ERROR,
+                    "unknown command %s; the commands are %s; these delete counts: "
+                    "'purge below', %s'reset', 'reset <counter>', 'delete <counter>'",
+                    shown ? shown : "",
+                    front ? front->commands
+                          : "'integrity-check', 'optimize', 'add column <counter>', 'grant <id>', "
+                            "'forget requests <n>', "
+                            "'forget requests older than <n> days'",
+                    front ? "" : "'drop column <counter>', ");
     sqlite3_free(shown);
 }
 
@@ -559,7 +637,8 @@ void ctr_commands_run(ctr_table *table, sqlite3_value **columns)
     const char *text = ctr_text_value(conn, value), *command = text ? text : "";
     if (ctr_rc(conn) != SQLITE_OK || refuse_while_writing(table, command)) return;
     const char *to_reset = ctr_commands_name(command, "reset"),
-               *to_delete = ctr_commands_name(command, "delete");
+               *to_delete = ctr_commands_name(command, "delete"),
+               *to_grant = ctr_commands_name(command, "grant");
     int named = -1;
     if (table->front && table->front->command(table, columns, command)) return;
     if (alter_table(table, columns, command)) return;
@@ -580,6 +659,8 @@ void ctr_commands_run(ctr_table *table, sqlite3_value **columns)
         reset(table, columns, named);
     else if (to_delete)
         delete_one(table, columns, named);
+    else if (to_grant && !table->front)
+        grant(table, columns, to_grant);
     else
         refuse_command(conn, value, table->front);
 }

@@ -67,6 +67,7 @@ typedef struct ctr_table {
     /* A counter was added or dropped: SQLite makes a new object of the table for the next
      * statement. */
     bool altered;
+    bool unchecked; /* the change at hand comes from a merge or a recount: no right is asked for */
 
     /* Not NULL: the table holds the counters of a tracked table, and counts only what the triggers
      * insert. */
@@ -233,6 +234,12 @@ int ctr_write_open(ctr_table *table, ctr_opening *opening, int counter, int64_t 
 /* Deletes a counter of the row that was found. */
 int ctr_write_tombstone(ctr_table *table, int counter);
 
+/* Fails if a life of a bounded counter must not end, because others hold rights to it. */
+int ctr_write_check_end(ctr_table *table, int counter);
+
+/* Grants n, 1 or more, of a bounded counter of the row that was found to another id. */
+int ctr_write_grant(ctr_table *table, int counter, const uint8_t to[CTR_ID_SIZE], int64_t n);
+
 /* Fails with SQLITE_CONSTRAINT if the row was not found and table->keys is below a floor. */
 int ctr_write_check_floors(ctr_table *table);
 
@@ -312,6 +319,10 @@ void ctr_commands_run(ctr_table *table, sqlite3_value **columns);
 
 /* Adds or drops the counter that ctr_columns_ask() requests. */
 void ctr_commands_take(ctr_table *table, ctr_wanted *wanted);
+
+/* Fails if the file may take anything of a bounded counter that is to be dropped. */
+int ctr_commands_refuse_rights(ctr_file *file, const char *table, const ctr_shape *shape,
+                               const char *name);
 
 /* What asks for a check of the stored content: a command, or one of two PRAGMAs. */
 typedef enum ctr_integrity_extent {

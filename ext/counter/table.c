@@ -459,6 +459,26 @@ static void refuse_newer(ctr_table *table)
     ctr_problem_raise_if(conn, &trouble, trouble.rc != SQLITE_CORRUPT_VTAB);
 }
 
+/* What this file may take of a bounded counter would be lost for all. A damaged table can be
+ * dropped. */
+static void refuse_rights(ctr_table *table)
+{
+    ctr_conn *conn = table->joined.conn;
+    ctr_problem damage;
+    if (ctr_rc(conn) != SQLITE_OK) return;
+    ctr_problem_try(conn, &damage);
+    bool any = false;
+    ctr_table_read(table);
+    if (damage.rc == SQLITE_OK && table->shape.bounded && ctr_file_identity(table->file))
+        any = ctr_rights_any(table->row, -1);
+    ctr_problem_raise_if(conn, &damage, ctr_problem_rolls_back(damage.rc));
+    if (any && ctr_rc(conn) == SQLITE_OK)
+        ctr_problem_set(conn, SQLITE_PERM,
+                        "this file may still take of its bounded counters: counter_rights('%s') "
+                        "shows what, 'grant <id>' gives it to another file",
+                        table->name);
+}
+
 /* Removes what the table has in the stored tables of the file. If these are damaged, or the table
  * has no number, it stays: no other table gets the number. */
 static void forget_by(ctr_table *table, void (*removes)(ctr_tab *))
@@ -487,6 +507,7 @@ static int table_destroy(sqlite3_vtab *base)
                         "it holds the counters of the tracked table %s and cannot be dropped: "
                         "counter_untrack('%s') stops tracking",
                         tracked, tracked);
+    refuse_rights(table);
     ctr_batch_flush_all(table->file);
     ctr_stream_release(&table->streams);
     ctr_tab_release(table->own_rows.tab);

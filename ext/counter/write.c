@@ -435,6 +435,99 @@ static int refuse_own_overflow(ctr_table *table, int counter, const ctr_sum *bef
                            ctr_shape_counter_name(&table->shape, counter), (long long)value);
 }
 
+/* ---- rights ---------------------------------------------------------------------------------- */
+
+/* A bounded counter is refused as by a CHECK, but nothing of the statement may stay. OR IGNORE and
+ * OR FAIL keep what a trigger has made before, and a request that OR IGNORE skips counts as
+ * taken. */
+static int code_of_refusal(const ctr_table *table)
+{
+    int mode = sqlite3_vtab_on_conflict(table->joined.conn->db);
+    bool hides = mode == SQLITE_IGNORE && (table->tracker || table->request);
+    return hides || (mode == SQLITE_FAIL && table->tracker) ? SQLITE_ERROR
+                                                            : SQLITE_CONSTRAINT_CHECK;
+}
+
+/* "1 of the 12", "none of the 12" */
+static const char *amount_of(ctr_conn *conn, int64_t n, const ctr_sum *all)
+{
+    if (n <= 0) return ctr_text_print(conn, "none of the %lld", (long long)ctr_sum_clamp(all));
+    return ctr_text_print(conn, "%lld of the %lld", (long long)n, (long long)ctr_sum_clamp(all));
+}
+
+/* A copy takes a new id when it writes, which goes with the statement that is refused. */
+static const char *how_to_get_rights(const ctr_table *table)
+{
+    return ctr_file_is_new(table->file)
+               ? "as a copy it has none of its own: SELECT counter_settle(), have a file grant it "
+                 "some, or sync with one"
+               : "have a file grant it some, or sync with one";
+}
+
+static void refuse_right(ctr_table *table, int counter, const char *verb, int64_t n,
+                         const ctr_sum *all)
+{
+    ctr_conn *conn = table->joined.conn;
+    char *key = ctr_table_key_text(table);
+    ctr_problem_set(conn, code_of_refusal(table), "row %s: column %s: this file may %s %s: %s",
+                    key ? key : "", ctr_shape_counter_name(&table->shape, counter), verb,
+                    amount_of(conn, n, all), how_to_get_rights(table));
+    sqlite3_free(key);
+}
+
+/* Returns what this file may take of a counter of the row at hand. */
+static ctr_sum right_of(const ctr_table *table, int counter)
+{
+    ctr_sum right = {0, 0};
+    const ctr_summary state = ctr_row_state(table->row, counter);
+    ctr_sum_add(&right, state.value);
+    ctr_sum_add(&right, state.beside);
+    return right;
+}
+
+/* A decrement of a bounded counter needs rights; nobody has any to a row that is missing. What a
+ * merge and a recount bring is not asked. */
+static int check_taking(ctr_table *table, int counter, const ctr_sum *difference)
+{
+    ctr_conn *conn = table->joined.conn;
+    ctr_sum left = right_of(table, counter), right = left;
+    ctr_sum_add_sum(&left, difference);
+    if (!ctr_sum_is_negative(difference) || !ctr_sum_is_negative(&left)) return ctr_rc(conn);
+    const ctr_summary state = ctr_row_state(table->row, counter);
+    refuse_right(table, counter, "take", ctr_sum_clamp(&right), &state.sum);
+    return ctr_rc(conn);
+}
+
+static bool is_bounded(const ctr_table *table, int counter)
+{
+    return table->shape.columns[table->shape.counters[counter]].bounded && !table->unchecked;
+}
+
+int ctr_write_check_end(ctr_table *table, int counter)
+{
+    ctr_conn *conn = table->joined.conn;
+    if (!is_bounded(table, counter) || ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn);
+    ctr_rights rights = {.list = NULL};
+    const ctr_summary state = ctr_row_state(table->row, counter);
+    const ctr_cell cell = ctr_row_whole_cell(table->row, counter);
+    ctr_rights_read(&rights, table->row->tab, &cell);
+    ctr_sum others = ctr_rights_of_others(&rights, table->row->tab->id);
+    ctr_rights_close_list(&rights);
+    if (ctr_rc(conn) != SQLITE_OK || !ctr_sum_is_positive(&others)) return ctr_rc(conn);
+    char *key = found_key_text(table);
+    ctr_problem_set(conn, code_of_refusal(table),
+                    "row %s: column %s: others may take %s, and would go on: have them grant it to "
+                    "this file, or count anew what is there by the command 'reset %s', which ends "
+                    "their rights",
+                    key ? key : "", ctr_shape_counter_name(&table->shape, counter),
+                    amount_of(conn, ctr_sum_clamp(&others), &state.sum),
+                    ctr_shape_counter_name(&table->shape, counter));
+    sqlite3_free(key);
+    return ctr_rc(conn);
+}
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
 /* Stages what a value means for a counter. An INSERT counts even if it changes nothing. */
 static int change_counter(ctr_table *table, int counter, ctr_meaning meaning, int64_t from,
                           int64_t n)
@@ -452,6 +545,8 @@ static int change_counter(ctr_table *table, int counter, ctr_meaning meaning, in
                                ctr_shape_counter_name(&table->shape, counter), (long long)from,
                                (long long)n);
     if (meaning != CTR_GIVEN && difference.high == 0 && difference.low == 0) return ctr_rc(conn);
+    if (is_bounded(table, counter) && check_taking(table, counter, &difference))
+        return ctr_rc(conn);
     const ctr_leader *leader = lead(table);
     if (!leader) return ctr_rc(conn);
     status = ctr_row_change(table->row, counter, &difference, leader);
@@ -523,6 +618,20 @@ int ctr_write_open(ctr_table *table, ctr_opening *opening, int counter, int64_t 
     return ctr_rc(conn);
 }
 
+int ctr_write_grant(ctr_table *table, int counter, const uint8_t to[CTR_ID_SIZE], int64_t n)
+{
+    ctr_conn *conn = table->joined.conn;
+    ctr_sum right = right_of(table, counter), wanted = {0, 0};
+    ctr_sum_add(&wanted, n);
+    ctr_sum_subtract_sum(&wanted, &right);
+    const ctr_summary state = ctr_row_state(table->row, counter);
+    if (ctr_sum_is_positive(&wanted))
+        refuse_right(table, counter, "grant", ctr_sum_clamp(&right), &state.sum);
+    const ctr_leader *leader = ctr_rc(conn) == SQLITE_OK ? lead(table) : NULL;
+    if (!leader) return ctr_rc(conn);
+    return refuse_life(table, counter, ctr_row_grant(table->row, counter, to, n, leader));
+}
+
 void ctr_write_refuse_no_counter(ctr_conn *conn)
 {
     ctr_problem_set(conn, SQLITE_ERROR,
@@ -541,6 +650,7 @@ int ctr_write_next_life(ctr_table *table, int counter, const ctr_given *given)
 
 int ctr_write_tombstone(ctr_table *table, int counter)
 {
+    if (ctr_write_check_end(table, counter)) return ctr_rc(table->joined.conn);
     return refuse_life(table, counter, ctr_row_end_counter(table->row, counter));
 }
 

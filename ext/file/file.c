@@ -119,7 +119,7 @@ unsigned ctr_file_data_version(ctr_file *file)
 
 void ctr_file_uncheck(ctr_file *file)
 {
-    file->checked = file->renewed = false;
+    file->checked = file->renewed = file->follows = false;
     file->version++;
 }
 
@@ -430,6 +430,11 @@ const ctr_leader *ctr_file_leader(ctr_file *file)
 bool ctr_file_has_counted(const ctr_file *file)
 {
     return file->counted;
+}
+
+bool ctr_file_is_new(const ctr_file *file)
+{
+    return file->follows;
 }
 
 void ctr_file_note_taken(ctr_file *file, const ctr_file *giver)

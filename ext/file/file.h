@@ -189,6 +189,7 @@ typedef struct ctr_file {
 
     /* True for this transaction alone. */
     bool checked, renewed;
+    bool follows; /* it has taken a new id, which goes with a rollback */
     bool counted; /* the id was handed out; ROLLBACK TO clears neither this nor the next */
     const struct ctr_file *taken_from; /* the file took counts of that one; usually NULL */
     ctr_identity identity;
@@ -377,6 +378,9 @@ bool ctr_file_prepare_to_count(ctr_file *file);
 
 /* Returns whether the file is known to have counted under its id in this transaction. */
 bool ctr_file_has_counted(const ctr_file *file);
+
+/* Returns whether the file has taken its id in this transaction, in place of another one. */
+bool ctr_file_is_new(const ctr_file *file);
 
 /* Notes that the file takes counts from `giver` that this transaction made, there or in a file that
  * `giver` took them from. ctr_file_taken_from returns the schema of the last such giver, which

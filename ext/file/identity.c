@@ -605,6 +605,7 @@ void ctr_succession_follow(ctr_file *file, ctr_verdict verdict)
     adopt_fingerprint(file);
     identity_retire(&run, now);
     ctr_uuid_random(identity->id);
+    file->follows = true;
     if (verdict.why == CTR_WHY_COPY) ctr_uuid_random(identity->holder);
     identity->name[0] = identity->refuses[0] = '\0';
     identity->turn = CTR_TURN_NONE;

@@ -11,6 +11,7 @@
  *       {"name":"photo","kind":"regular","generation":0,"stamp":{...},"too_large":9000000}]}
  *     {"tells":"floors"}
  *     {"tells":"column","name":"stock","kind":"counter","generation":2}
+ *     {"tells":"column","name":"free","kind":"counter","generation":1,"bounded":true}
  *     {"tells":"answer","answer":"01..."}                              hexadecimal
  *
  * "row" is missing if the table is not replicated, the stamp of a row if it is deleted, the birth
@@ -151,7 +152,7 @@ static void show_change(ctr_answer *answer, sqlite3_value **args)
         answer_told_row(answer, &change);
     } else if (change.what == CTR_TELLS_COLUMN) {
         ctr_answer_span(answer, (ctr_span){(const char *)column->name, column->name_size});
-        ctr_answer_text(answer, column->kind->called);
+        ctr_answer_text(answer, column->bounded ? "bounded counter" : column->kind->called);
         ctr_answer_integer(answer, column->generation);
         answer_null(answer, 6);
     } else {
@@ -505,7 +506,8 @@ enum {
     MEMBER_STAMP,
     MEMBER_VALUE,
     MEMBER_TOO_LARGE,
-    MEMBERS
+    MEMBERS,
+    MEMBER_BOUNDED = MEMBER_CELL /* of a change of a column alone */
 };
 
 /* Takes what each column has, and a change that tells of a column alone. */
@@ -631,9 +633,13 @@ static void make_column_change(change_maker *maker, ctr_span whole)
 {
     struct made_column column = {.told.name = NULL};
     ctr_span members[MEMBERS];
-    static const char *const KNOWN[] = {"name", "kind", "generation", "tells", NULL};
+    static const char *const KNOWN[] = {"name", "kind", "generation", "bounded", "tells", NULL};
     if (!take_json_members(maker, whole, "a column", KNOWN, members)) return;
     take_member_name(maker, members, &column);
+    const ctr_span bounded = members[MEMBER_BOUNDED];
+    column.told.bounded = bounded.text && ctr_json_type_of(bounded) == CTR_JSON_TRUE;
+    if (bounded.text && !column.told.bounded)
+        ctr_member_refuse(maker->conn, "bounded", "true, or missing", bounded);
     uint8_t *out =
         ctr_rc(maker->conn) == SQLITE_OK
             ? ctr_pack_room(maker->conn, &maker->out, CTR_CHANGE_HEADER_MAX + column.told.name_size)

@@ -170,6 +170,23 @@ static void show_purged(ctr_answer *answer, sqlite3_value **args)
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
+/* Returns the key of the row that a walk stands on, as JSON; the caller frees it. */
+static char *key_of_walk(ctr_conn *conn, const subject *asked, sqlite3_stmt *stands)
+{
+    const ctr_shape *shape = &asked->shape;
+    ctr_packed packed = {0};
+    sqlite3_value **keys = sqlite3_malloc64(((size_t)shape->n_keys + 1) * sizeof(sqlite3_value *));
+    if (!keys) ctr_problem_nomem(conn);
+    for (int i = 0; keys && i < shape->n_keys; i++)
+        keys[i] = sqlite3_column_value(stands, CTR_WALK_COLUMNS + shape->keys[i]);
+    bool whole = keys && ctr_pack_values(conn, &packed, keys, shape->n_keys) == SQLITE_OK;
+    char *key = whole ? ctr_key_json_write(packed.bytes, packed.size) : NULL;
+    if (!key) ctr_problem_nomem(conn);
+    sqlite3_free(packed.bytes);
+    sqlite3_free(keys);
+    return key;
+}
+
 /* Answers with the touched counters of a row. */
 static void show_touched(ctr_answer *answer, ctr_row *row, sqlite3_stmt *stands, const char *key)
 {
@@ -189,24 +206,62 @@ static void show_cells(ctr_answer *answer, sqlite3_value **args)
 {
     subject asked;
     ctr_walk walk = {0};
-    ctr_packed packed = {0};
     open_asked(&asked, answer, args[0], args[1]);
-    const ctr_shape *shape = &asked.shape;
-    sqlite3_value **keys = sqlite3_malloc64(((size_t)shape->n_keys + 1) * sizeof(sqlite3_value *));
-    if (!keys) ctr_problem_nomem(answer->conn);
     if (ctr_rc(answer->conn) == SQLITE_OK) ctr_stream_walk_open(&walk, &asked.row, CTR_WALK_ALL, 0);
     while (ctr_stream_walk_next(&walk)) {
-        for (int i = 0; i < shape->n_keys; i++)
-            keys[i] = sqlite3_column_value(walk.row, CTR_WALK_COLUMNS + shape->keys[i]);
-        if (ctr_pack_values(answer->conn, &packed, keys, shape->n_keys)) break;
-        char *key = ctr_key_json_write(packed.bytes, packed.size);
-        if (!key) ctr_problem_nomem(answer->conn);
-        show_touched(answer, &asked.row, walk.row, key);
+        char *key = key_of_walk(answer->conn, &asked, walk.row);
+        if (key) show_touched(answer, &asked.row, walk.row, key);
         sqlite3_free(key);
     }
     ctr_stream_walk_close(&walk);
-    sqlite3_free(packed.bytes);
-    sqlite3_free(keys);
+    close_subject(&asked);
+}
+
+/* ---- rights ---------------------------------------------------------------------------------- */
+
+/* Answers with who may take how much of a counter of a row, and who owes. */
+static void show_rights_of(ctr_answer *answer, const subject *asked, int counter,
+                           ctr_rights *rights, const char *key)
+{
+    ctr_identity identity;
+    if (ctr_identity_read(&identity, answer->conn, asked->row.tab->schema)) return;
+    for (size_t i = 0; i < rights->n; i++) {
+        int64_t n;
+        const ctr_right *right = &rights->list[i];
+        bool is_here = memcmp(right->id, identity.id, CTR_ID_SIZE) == 0;
+        if (ctr_sum_value(&right->n, &n) == CTR_OK && n == 0 && !is_here) continue;
+        ctr_answer_text(answer, key);
+        ctr_answer_text(answer, ctr_shape_counter_name(&asked->shape, counter));
+        ctr_answer_id(answer, right->id);
+        ctr_answer_integer(answer, ctr_sum_clamp(&right->n));
+        ctr_answer_integer(answer, is_here);
+    }
+}
+
+static void show_rights(ctr_answer *answer, sqlite3_value **args)
+{
+    subject asked;
+    ctr_walk walk = {0};
+    ctr_rights rights = {.list = NULL};
+    open_asked(&asked, answer, args[0], args[1]);
+    const ctr_shape *shape = &asked.shape;
+    if (ctr_rc(answer->conn) == SQLITE_OK && shape->bounded)
+        ctr_stream_walk_open(&walk, &asked.row, CTR_WALK_ALL, 0);
+    while (shape->bounded && ctr_stream_walk_next(&walk)) {
+        char *key = key_of_walk(answer->conn, &asked, walk.row);
+        for (int i = 0; key && i < shape->n_counters; i++) {
+            ctr_cell cell;
+            if (!shape->columns[shape->counters[i]].bounded) continue;
+            if (ctr_row_open_cell(&asked.row, walk.row, CTR_WALK_COLUMNS + shape->counters[i], i,
+                                  &cell) ||
+                ctr_rights_read(&rights, asked.row.tab, &cell))
+                break;
+            show_rights_of(answer, &asked, i, &rights, key);
+        }
+        sqlite3_free(key);
+    }
+    ctr_stream_walk_close(&walk);
+    ctr_rights_close_list(&rights);
     close_subject(&asked);
 }
 
@@ -396,6 +451,12 @@ static const ctr_answer_kind CONTENTS[] = {
      .n_needed = 1,
      .usage = "one argument is needed, the name of a counter table",
      .fill = show_cells},
+    {.name = "counter_rights",
+     .columns = "key TEXT, column_name TEXT, id TEXT, rights INTEGER, here INTEGER",
+     .args = "\"table\" HIDDEN, schema HIDDEN",
+     .n_needed = 1,
+     .usage = "one argument is needed, the name of a table with a bounded counter",
+     .fill = show_rights},
     {.name = "counter_floors",
      .columns = "column_name TEXT, floor",
      .args = "\"table\" HIDDEN, schema HIDDEN",

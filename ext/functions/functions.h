@@ -29,14 +29,15 @@ int ctr_server_register(sqlite3 *db, ctr_conn *conn);     /* counter_request, co
 int ctr_increment_register(sqlite3 *db, ctr_conn *conn);  /* counter_inc, _dec, _id, _add */
 int ctr_admin_register(sqlite3 *db, ctr_conn *conn);      /* counter_init, ..., _identity */
 int ctr_exchange_register(sqlite3 *db, ctr_conn *conn);   /* counter_pull, _push, _sync */
-int ctr_contents_register(sqlite3 *db, ctr_conn *conn);   /* digests, floors, cells, sizes */
-int ctr_status_register(sqlite3 *db, ctr_conn *conn);     /* counter_cluster_status, _stats, ... */
-int ctr_folder_register(sqlite3 *db, ctr_conn *conn);     /* counter_folder, counter_folders */
-int ctr_track_register(sqlite3 *db, ctr_conn *conn);      /* counter_track, _replicate, _untrack */
-int ctr_adoption_register(sqlite3 *db, ctr_conn *conn);   /* counter_plan, counter_replicate_all */
-int ctr_opening_register(sqlite3 *db, ctr_conn *conn);    /* counter_opening */
-int ctr_warnings_register(sqlite3 *db, ctr_conn *conn);   /* counter_warnings, _reset */
-int ctr_internal_register(sqlite3 *db, ctr_conn *conn);   /* counter_witness, counter_statements */
+int ctr_contents_register(sqlite3 *db, ctr_conn *conn); /* digests, floors, cells, rights, sizes */
+int ctr_status_register(sqlite3 *db, ctr_conn *conn);   /* counter_cluster_status, _stats, ... */
+int ctr_folder_register(sqlite3 *db, ctr_conn *conn);   /* counter_folder, counter_folders */
+int ctr_track_register(sqlite3 *db, ctr_conn *conn);    /* counter_track, _replicate, _untrack */
+int ctr_adoption_register(sqlite3 *db, ctr_conn *conn); /* counter_plan, counter_replicate_all */
+int ctr_opening_register(sqlite3 *db, ctr_conn *conn);  /* counter_opening */
+int ctr_bound_register(sqlite3 *db, ctr_conn *conn);    /* counter_bound */
+int ctr_warnings_register(sqlite3 *db, ctr_conn *conn); /* counter_warnings, _reset */
+int ctr_internal_register(sqlite3 *db, ctr_conn *conn); /* counter_witness, counter_statements */
 
 /* Registers one more counter_witness, for a new schema of main. */
 int ctr_internal_renew_witness(ctr_conn *conn, const char *name);

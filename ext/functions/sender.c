@@ -100,9 +100,9 @@ bool ctr_sender_is_foreign_source(const ctr_sender *from, const char *source)
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-static bool may_bring(const void *with, const uint8_t *id)
+static bool may_bring(const void *with, const ctr_shard *shard)
 {
-    return !ctr_sender_is_foreign(with, id);
+    return !ctr_sender_is_foreign(with, shard->id);
 }
 
 /* Appends a column without shards of others, and counts these. Returns false if nothing of it is

@@ -203,6 +203,21 @@ static void answer_opening(tracking_call *call)
     sqlite3_free(answers);
 }
 
+/* Says who holds what was counted under the opening, in a table with a bounded counter. */
+static void declare_opening(tracking_call *call)
+{
+    ctr_merge merge;
+    ctr_catalog_entry entry = {0};
+    ctr_conflicts conflicts = {.file = call->file};
+    ctr_catalog_named(&entry, call->conn, call->schema, call->counters);
+    if (ctr_rc(call->conn) == SQLITE_OK &&
+        ctr_merge_open_table(&merge, call->file, &entry, &conflicts)) {
+        ctr_answers_declare_holders(&merge);
+        ctr_merge_close(&merge);
+    }
+    ctr_catalog_close_entry(&entry);
+}
+
 /* Fails if the column of a counter shows values, and counter_untrack has ended such a counter. */
 static void refuse_values_again(tracking_call *call, int counter, const char *birth)
 {
@@ -283,6 +298,7 @@ static int64_t counting_opening(tracking_call *call, bool all)
     ctr_run run = ctr_run_on(call->conn, call->schema, call->counters);
     if (identity) ctr_openings_record(&run, opening->id, identity->id);
     if (identity && opening->answer != CTR_UNANSWERED) answer_opening(call);
+    if (identity && call->shape.bounded) declare_opening(call);
     if (ctr_rc(call->conn) == SQLITE_OK) show_listed(call);
     return counted;
 }
@@ -959,6 +975,11 @@ static void refuse_unlike(tracking_call *call)
                         "%s: rows that wait or differ have no new key: counter_tracked lists them, "
                         "and its key can change when none is left",
                         call->table);
+    if (call->shape.bounded)
+        ctr_problem_set(conn, SQLITE_ERROR,
+                        "%s: it has a bounded counter, and whose rights would be under the new key "
+                        "nobody knows: its key cannot change by this call",
+                        call->table);
     if (call->missing != MISSING_REFUSED)
         ctr_problem_set(conn, SQLITE_ERROR,
                         "%s: while its key changes no option says what becomes of missing rows, "
@@ -1194,12 +1215,26 @@ static void drop_tracked_column(tracking_call *call, const char *name)
     if (ctr_rc(call->conn) != SQLITE_OK) return;
     char *own = ctr_text_copy(call->conn, ctr_shape_counter_name(&call->shape, counter));
     const ctr_identity *identity = ctr_file_identity(call->file);
-    if (identity && !*identity->name) ctr_succession_lineage_changed(call->file, CTR_WHY_DROPPED);
+    if (identity && own) ctr_commands_refuse_rights(call->file, call->counters, &call->shape, own);
+    if (ctr_rc(call->conn) == SQLITE_OK && identity && !*identity->name)
+        ctr_succession_lineage_changed(call->file, CTR_WHY_DROPPED);
     if (ctr_rc(call->conn) == SQLITE_OK) raise_column(call, own);
     ctr_run run = ctr_run_on(call->conn, call->schema, call->counters);
     if (call->shape.replicated) ctr_run_with(&run, CTR_SQL_COLUMNS_ENDED, ":name t", own);
     sqlite3_free(own);
     tracking_open_counters(call);
+}
+
+/* Fails if this file may take anything of a bounded counter: what becomes of the table is judged
+ * after who the file is. */
+static void refuse_all_rights(tracking_call *call)
+{
+    bool asks = ctr_rc(call->conn) == SQLITE_OK && call->shape.bounded;
+    if (!asks || !ctr_file_identity(call->file)) return;
+    for (int i = 0; i < call->shape.n_counters; i++)
+        if (ctr_commands_refuse_rights(call->file, call->counters, &call->shape,
+                                       ctr_shape_counter_name(&call->shape, i)))
+            return;
 }
 
 /* Does what counter_untrack asks for. Returns the number of columns that are no longer tracked. */
@@ -1214,6 +1249,7 @@ static int64_t tracking_untrack(tracking_call *call)
     ctr_run run = ctr_run_on(call->conn, call->schema, call->counters);
     if (call->n == 0) {
         n = call->shape.n_counters;
+        refuse_all_rights(call);
         note_untracked(call);
         ctr_triggers_drop(call->conn, call->schema, call->counters);
         ctr_run_do(&run, CTR_SQL_TRACK_DROP, NULL);

@@ -290,7 +290,7 @@ static void leave_out_own(ctr_apply *apply, const ctr_change *change, int counte
                           .theirs = cell};
     if (row && row->life > life) return;
     apply->left.size = 0;
-    uint8_t *out = ctr_pack_room(apply->conn, &apply->left, cell->size);
+    uint8_t *out = ctr_pack_room(apply->conn, &apply->left, cell->size + CTR_CELL_HEADER_MAX);
     if (!out || ctr_conflicts_read_own(&apply->own, merge->row.tab->file)) return;
     size_t size = ctr_conflicts_leave_out(apply->conn, &apply->conflicts, &apply->own, &sent, out);
     *cell = ctr_cell_written(out, size);
@@ -425,7 +425,27 @@ static void apply_row(ctr_apply *apply, const ctr_change *change, ctr_file *file
 
 /* ---- a change of the table ------------------------------------------------------------------- */
 
-/* A counter that came or went. */
+/* Bounds a counter that the table has in this generation. Returns whether it did. */
+static bool bound_told(ctr_apply *apply, const char *name, int64_t generation, ctr_file *file)
+{
+    ctr_shape shape = {0};
+    const ctr_column told = {.name = (char *)name, .generation = generation, .bounded = true};
+    const char *table = apply->merge.entry.name;
+    ctr_stored_read(&shape, apply->conn, "main", table);
+    bool lacks = ctr_rc(file->conn) == SQLITE_OK && ctr_shape_lacks_bound(&shape, &told);
+    if (lacks) ctr_columns_bind(file, table, &shape, name);
+    ctr_shape_close(&shape);
+    return lacks;
+}
+
+/* Opens the table anew, and says who holds the openings that this file made. */
+static void declare_told(ctr_apply *apply, const ctr_change *change, ctr_file *file)
+{
+    if (prepare_change(apply, change, file) == SQLITE_OK)
+        ctr_answers_declare_holders(&apply->merge);
+}
+
+/* A counter that came, went or was bounded. */
 static void apply_column(ctr_apply *apply, const ctr_change *change, ctr_file *file)
 {
     unsigned nth = apply->conn->ended;
@@ -434,15 +454,16 @@ static void apply_column(ctr_apply *apply, const ctr_change *change, ctr_file *f
     if (!told->kind->stored) /* only a replicated table has regular columns */
         ctr_kinds_check_life(apply->conn, &apply->merge.shape, change->table, true);
     if (name && told->kind->stored) check_spelling(apply, name);
-    if (ctr_rc(apply->conn) != SQLITE_OK || !is_told_ahead(apply, told)) return;
-    if (told->kind->stored)
-        refuse_regular(apply, name, told->generation);
-    else
-        refuse_counting(apply, name, told->generation);
+    const bool ahead = ctr_rc(apply->conn) == SQLITE_OK && is_told_ahead(apply, told);
+    if (ahead && told->kind->stored) refuse_regular(apply, name, told->generation);
+    if (ahead && !told->kind->stored) refuse_counting(apply, name, told->generation);
+    if (told->bounded && ctr_rc(apply->conn) == SQLITE_OK) ctr_rights_refuse_bound(file, name);
     if (ctr_rc(apply->conn) != SQLITE_OK) return;
-    raise_counter(apply, name, told->generation, file);
-    close_target(apply);
-    if (ctr_rc(apply->conn) != SQLITE_OK) ctr_conn_spoil(apply->conn, nth);
+    if (ahead) raise_counter(apply, name, told->generation, file);
+    bool bounds = told->bounded && bound_told(apply, name, told->generation, file);
+    if (ahead || bounds) close_target(apply);
+    if (bounds) declare_told(apply, change, file);
+    if ((ahead || bounds) && ctr_rc(apply->conn) != SQLITE_OK) ctr_conn_spoil(apply->conn, nth);
 }
 
 /* If the rows cannot be written after the answer was recorded, the transaction must not commit. */

@@ -122,16 +122,20 @@ void ctr_digest_finish(const ctr_digest *digest, const ctr_packed *floors,
     ctr_uuid_of_bytes(bytes, size, out);
 }
 
-/* Returns the lowest name above `last` among the counters with a generation higher than 1. */
-static const char *next_name(const ctr_shape *shape, const char *last, int64_t *generation)
+/* Returns the lowest name above `last` among the counters with a generation higher than 1, and the
+ * bounded ones. *state: its generation, and 2^32 more if it is bounded. */
+static const char *next_name(const ctr_shape *shape, const char *last, int64_t *state)
 {
+    enum { BOUNDED = 32 /* bits */ };
     int64_t of;
     const char *least = NULL, *name;
     for (int i = 0; (name = ctr_shape_ever(shape, i, &of)); i++) {
+        if (i < shape->n_counters && shape->columns[shape->counters[i]].bounded)
+            of += INT64_C(1) << BOUNDED;
         if (of < 2 || (last && strcmp(name, last) <= 0)) continue;
         if (least && strcmp(name, least) >= 0) continue;
         least = name;
-        *generation = of;
+        *state = of;
     }
     return least;
 }
@@ -153,10 +157,10 @@ int ctr_digest_table(uint8_t out[CTR_ID_SIZE], ctr_row *row)
     sqlite3_free(values);
 
     const char *name = NULL;
-    int64_t generation;
-    while (ctr_rc(row->conn) == SQLITE_OK && (name = next_name(shape, name, &generation))) {
+    int64_t state;
+    while (ctr_rc(row->conn) == SQLITE_OK && (name = next_name(shape, name, &state))) {
         uint8_t bytes[8];
-        ctr_bytes_put(bytes, (uint64_t)generation);
+        ctr_bytes_put(bytes, (uint64_t)state);
         append_bytes(row->conn, &columns, name, strlen(name));
         append_bytes(row->conn, &columns, bytes, sizeof bytes);
     }

@@ -655,9 +655,10 @@ static bool is_of_own_id(const ctr_feed *feed, const uint8_t *id)
 }
 
 /* Returns whether a shard of the row at hand is told. */
-static bool is_shard_told(const void *with, const uint8_t *id)
+static bool is_shard_told(const void *with, const ctr_shard *shard)
 {
     const ctr_feed *feed = with;
+    const uint8_t *id = shard->id;
     bool mine = is_of_own_id(feed, id);
     if (feed->whole && (mine || ctr_id_is_opening(id))) return true;
     if (feed->parts && is_part_told(feed, ctr_entries_part_of(id))) return true;
@@ -835,7 +836,8 @@ static bool step_column(ctr_feed *feed)
                                   .name_size = strlen(name),
                                   .generation = sqlite3_column_int64(feed->came, 1),
                                   .kind = is_regular_again(feed, name) ? ctr_kind_regular()
-                                                                       : ctr_kind_counter()};
+                                                                       : ctr_kind_counter(),
+                                  .bounded = sqlite3_column_int(feed->came, 3) == 1};
     feed->number = sqlite3_column_int64(feed->came, 2);
     return end_of_table(feed, ctr_change_put_generation(out, &told));
 }

@@ -150,8 +150,9 @@ static const char *fault(const ctr_conflicts *conflicts, const ctr_cell *mine,
     bool same_life = mine->life == theirs->life;
     /* Files may have revived one row with different values: table/table.h. */
     if (same_life && own && own->clock == shard->clock && ctr_id_is_opening(shard->id)) return NULL;
+    bool same = own && own->value == shard->value && ctr_cell_grants_alike(mine, theirs, shard->id);
     if (same_life && own && own->clock == shard->clock)
-        return own->value == shard->value ? NULL : is_mine ? "own" : "values";
+        return same ? NULL : is_mine ? "own" : "values";
     if (!is_ahead(mine, theirs, own, shard)) return NULL;
     if (is_mine) return "own";
     bool is_source = memcmp(shard->id, conflicts->theirs, CTR_ID_SIZE) == 0;
@@ -325,25 +326,28 @@ static bool is_changed_opening(const ctr_sent_cell *sent, const ctr_shard *shard
     return !makes_way || !(has_greater(sent->mine, &mine) || has_greater(sent->theirs, &mine));
 }
 
+/* What a cell that came with a token is compared with. */
+typedef struct leaving_out {
+    const ctr_conflicts *conflicts;
+    const ctr_own_ids *own;
+    const ctr_sent_cell *sent;
+} leaving_out;
+
+static bool is_left_in(const void *with, const ctr_shard *shard)
+{
+    const leaving_out *what = with;
+    return !is_of_mine(what->conflicts, what->own, shard) && !is_changed_opening(what->sent, shard);
+}
+
 size_t ctr_conflicts_leave_out(ctr_conn *conn, ctr_conflicts *conflicts, const ctr_own_ids *own,
                                const ctr_sent_cell *sent, uint8_t *out)
 {
-    const ctr_cell *theirs = sent->theirs;
     ctr_shard shard;
-    size_t at = 0, from = theirs->header, size = 0, n = 0;
-    if (theirs->size == 0) return 0;
-    memcpy(out, theirs->bytes, theirs->header);
-    size = theirs->header;
-    for (; ctr_cell_next(theirs, &at, &shard); from = at) {
-        if (is_of_mine(conflicts, own, &shard) || is_changed_opening(sent, &shard)) {
-            record_left_out(conn, conflicts, sent, &shard);
-            continue;
-        }
-        memcpy(out + size, theirs->bytes + from, at - from);
-        size += at - from;
-        n++;
-    }
-    return n == 0 && theirs->life == 1 ? 0 : size; /* a cell in life 1 without shards is none */
+    const leaving_out what = {conflicts, own, sent};
+    const ctr_own_filter left_in = {is_left_in, &what};
+    for (size_t at = 0; ctr_cell_next(sent->theirs, &at, &shard);)
+        if (!is_left_in(&what, &shard)) record_left_out(conn, conflicts, sent, &shard);
+    return ctr_cell_own(sent->theirs, &left_in, out);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -538,9 +542,29 @@ int64_t ctr_answers_take(ctr_merge *merge, const uint8_t *answers, size_t n)
             merge->number = ctr_batch_mark_change(merge->row.tab);
         }
         ctr_openings_record_answer(&run, answer, merge->number);
+        ctr_rights_forget(merge->row.tab);
         merge->openings_read_at = ++merge->row.tab->file->conn->answered + 1;
     }
     return added > 0 && ctr_rc(merge->conn) == SQLITE_OK ? reduce_rows(merge) : 0;
+}
+
+void ctr_answers_declare_holders(ctr_merge *merge)
+{
+    const uint8_t nobody[CTR_ID_SIZE] = {0};
+    const ctr_openings *openings = ctr_merge_openings(merge);
+    const size_t n_own = openings ? openings->n_own : 0;
+    size_t n = 0;
+    uint8_t *answers = n_own > 0 ? sqlite3_malloc64(n_own * CTR_ANSWER_SIZE) : NULL;
+    if (n_own > 0 && !answers) ctr_problem_nomem(merge->conn);
+    for (size_t i = 0; answers && i < n_own; i++) {
+        const uint8_t *own = openings->own + i * CTR_ID_SIZE;
+        if (ctr_openings_is_held(openings, own)) continue; /* what is said later is a debt */
+        ctr_openings_write_holder(
+            answers + n++ * CTR_ANSWER_SIZE, own,
+            ctr_openings_is_same(openings, own) ? nobody : openings->makers + i * CTR_ID_SIZE);
+    }
+    if (answers && ctr_rc(merge->conn) == SQLITE_OK) ctr_answers_take(merge, answers, n);
+    sqlite3_free(answers);
 }
 
 /* =================================================================================================

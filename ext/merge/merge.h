@@ -624,6 +624,10 @@ ctr_openings *ctr_merge_openings(ctr_merge *merge);
  * changed. Call it before rows are merged. */
 int64_t ctr_answers_take(ctr_merge *merge, const uint8_t *answers, size_t n);
 
+/* Says of each opening that this file made who holds its rights (table/rights.c), when a counter of
+ * the table gets a bound, or the opening is made. */
+void ctr_answers_declare_holders(ctr_merge *merge);
+
 /* ==== renumber.c ============================================================================== */
 
 /* Lists the row at hand, whose number another row had first, before that takes its place. */
@@ -744,7 +748,7 @@ void ctr_conflicts_close_own(ctr_own_ids *own);
 void ctr_conflicts_open(ctr_conflicts *conflicts, ctr_file *file, const ctr_objects *objects,
                         const ctr_identity *mine, const ctr_identity *source);
 
-/* Writes the cell that came to `out`, which has room for it, without the shards under my own ids
+/* Writes the cell that came to `out`, of its size and CTR_CELL_HEADER_MAX, without the shards under my own ids
  * and openings that were changed. One under my ids that is not ahead of mine tells nothing new;
  * the others are recorded. Returns the size. */
 size_t ctr_conflicts_leave_out(ctr_conn *conn, ctr_conflicts *conflicts, const ctr_own_ids *own,

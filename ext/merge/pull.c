@@ -595,6 +595,21 @@ static int read_theirs(const merge_job *job, ctr_shape *theirs)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+/* Bounds each counter of `table` that is bounded in `from`, in the same generation. */
+static void merge_bounds(ctr_file *file, const char *table, const ctr_shape *from)
+{
+    ctr_shape here = {0};
+    ctr_stored_read(&here, file->conn, file->schema, table);
+    for (int i = 0; from->bounded && i < from->n_counters && ctr_rc(file->conn) == SQLITE_OK; i++) {
+        const ctr_column *column = &from->columns[from->counters[i]];
+        if (!ctr_shape_lacks_bound(&here, column) ||
+            ctr_rights_refuse_bound(file, column->name) != SQLITE_OK)
+            continue;
+        ctr_columns_ask_bound(file->conn, file->schema, table, column->name);
+    }
+    ctr_shape_close(&here);
+}
+
 /* Raises each counter of `table` to its generation in `from`, the shape at the source. A pull takes
  * all generations before the rows, whatever the marks say, because rows are merged by generation.
  * Returns the number of emptied cells.
@@ -627,6 +642,7 @@ static int64_t merge_generations(ctr_file *file, const char *table, const ctr_sh
         ctr_stored_read(&here, file->conn, schema, table);
     }
     ctr_shape_close(&here);
+    merge_bounds(file, table, from);
     ctr_stored_read(&here, file->conn, schema, table);
     ctr_triggers_follow(file, table, &here, raised, (int)n_raised);
     ctr_shape_close(&here);
@@ -676,6 +692,8 @@ static void merge_changes(merge_job *job, bool is_there)
         pull_table_look(pull);
         mine = ctr_catalog_find(&pull->here, job->theirs->birth);
         if (mine) open_table_here(job, mine);
+        if (mine && ctr_rc(conn) == SQLITE_OK && job->to->shape.bounded)
+            ctr_answers_declare_holders(job->to);
     }
     open_rows(job);
     keep_for_later(job);

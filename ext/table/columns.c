@@ -11,6 +11,7 @@
 void ctr_regular_forget(ctr_tab *tab)
 {
     tab->apart.looked = tab->away.looked = tab->holds.is = false;
+    ctr_rights_forget(tab);
     if (tab->registry) tab->registry->stale = true;
 }
 
@@ -328,11 +329,17 @@ static int64_t number_of_columns(ctr_tab *tab)
 }
 
 /* `number` is that of the change. */
-static void write_generation(ctr_run *run, const char *name, int64_t generation, int64_t number)
+static void write_state(ctr_run *run, const char *name, int64_t generation, bool bounded,
+                        int64_t number)
 {
     ctr_run_with(run, CTR_SQL_COLUMNS_TAKE_ENDED, ":name t", name);
-    ctr_run_with(run, CTR_SQL_COLUMNS_WRITE, ":name t :generation i :number i", name, generation,
-                 number);
+    ctr_run_with(run, CTR_SQL_COLUMNS_WRITE, ":name t :generation i :number i :bounded i", name,
+                 generation, number, (int64_t)bounded);
+}
+
+static void write_generation(ctr_run *run, const char *name, int64_t generation, int64_t number)
+{
+    write_state(run, name, generation, false, number);
 }
 
 bool ctr_columns_has_ended(ctr_tab *tab, const char *name)
@@ -351,7 +358,8 @@ void ctr_columns_list(ctr_file *file, const char *table, const ctr_shape *from)
         const ctr_column *counter = &from->columns[from->counters[i]];
         ctr_tab *tab = counter->listed && number == 0 ? ctr_tab_of(file, table, from) : NULL;
         if (tab) number = number_of_columns(tab);
-        if (counter->listed) write_generation(&run, counter->name, counter->generation, number);
+        if (counter->listed)
+            write_state(&run, counter->name, counter->generation, counter->bounded, number);
     }
 }
 
@@ -407,15 +415,51 @@ int64_t ctr_columns_raise(ctr_file *file, const char *table, const ctr_shape *sh
     return emptied;
 }
 
+/* For a moment the counter looks dropped; its cells stay as they are. */
+void ctr_columns_bind(ctr_file *file, const char *table, const ctr_shape *shape, const char *name)
+{
+    ctr_run run = ctr_run_on(file->conn, file->schema, table);
+    run.slots.name = name;
+    int counter = ctr_shape_counter(shape, name);
+    unsigned nth = file->conn->ended;
+    ctr_tab *tab = counter >= 0 ? ctr_tab_of(file, table, shape) : NULL;
+    if (!tab || ctr_rc(file->conn) != SQLITE_OK) return;
+    const int64_t generation = shape->columns[shape->counters[counter]].generation;
+    ctr_fold_table(tab); /* with the mark, all memory is dropped, everywhere */
+    const int64_t number = number_of_columns(tab);
+    ctr_journal_drop(tab);
+    tab->shapes++;
+    sqlite3_finalize(ctr_run_prepare(&run, CTR_SQL_SYNC_JOIN));
+    write_generation(&run, name, generation + 1, number);
+    ctr_run_do(&run, CTR_SQL_COLUMNS_RETIRE, NULL);
+    sqlite3_finalize(ctr_run_prepare(&run, CTR_SQL_SYNC_JOIN));
+    write_state(&run, name, generation, true, number);
+    ctr_run_do(&run, CTR_SQL_COLUMNS_RESTORE, NULL);
+    if (ctr_rc(file->conn) == SQLITE_OK) return;
+    tab->shapes--;
+    ctr_conn_spoil(file->conn, nth);
+}
+
 /* ---- as a command ---------------------------------------------------------------------------- */
+
+static void ask_for(ctr_conn *conn, const char *schema, const char *table, ctr_wanted *wanted)
+{
+    ctr_run run = ctr_run_on(conn, schema, table);
+    sqlite3_stmt *command = ctr_run_prepare(&run, CTR_SQL_COLUMNS_ASK);
+    if (command) sqlite3_bind_pointer(command, 1, wanted, CTR_WANTED, NULL);
+    ctr_run_once(&run, command);
+}
 
 int64_t ctr_columns_ask(ctr_conn *conn, const char *schema, const char *table, const char *name,
                         int64_t generation)
 {
-    ctr_wanted wanted = {name, generation, 0};
-    ctr_run run = ctr_run_on(conn, schema, table);
-    sqlite3_stmt *command = ctr_run_prepare(&run, CTR_SQL_COLUMNS_ASK);
-    if (command) sqlite3_bind_pointer(command, 1, &wanted, CTR_WANTED, NULL);
-    ctr_run_once(&run, command);
+    ctr_wanted wanted = {.name = name, .generation = generation};
+    ask_for(conn, schema, table, &wanted);
     return wanted.emptied;
+}
+
+void ctr_columns_ask_bound(ctr_conn *conn, const char *schema, const char *table, const char *name)
+{
+    ctr_wanted wanted = {.name = name, .bounded = true};
+    ask_for(conn, schema, table, &wanted);
 }

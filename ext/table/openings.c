@@ -60,13 +60,54 @@ void ctr_openings_write(uint8_t out[CTR_ANSWER_SIZE], const uint8_t *a, const ui
     memcpy(out + B_AT, in_order ? b : a, CTR_ID_SIZE);
 }
 
+void ctr_openings_write_holder(uint8_t out[CTR_ANSWER_SIZE], const uint8_t *opening,
+                               const uint8_t *holder)
+{
+    out[0] = ANSWER_FORMAT;
+    out[ANSWER_AT] = CTR_HELD;
+    memcpy(out + A_AT, opening, CTR_ID_SIZE);
+    memcpy(out + B_AT, holder, CTR_ID_SIZE);
+}
+
+bool ctr_openings_holder(const uint8_t answer[CTR_ANSWER_SIZE], uint8_t opening[CTR_ID_SIZE],
+                         uint8_t holder[CTR_ID_SIZE])
+{
+    if (answer[ANSWER_AT] != CTR_HELD) return false;
+    memcpy(opening, answer + A_AT, CTR_ID_SIZE);
+    memcpy(holder, answer + B_AT, CTR_ID_SIZE);
+    return true;
+}
+
+bool ctr_openings_is_same(const ctr_openings *openings, const uint8_t id[CTR_ID_SIZE])
+{
+    for (size_t i = 0; i < openings->n; i++) {
+        const uint8_t *answer = openings->answers + i * CTR_ANSWER_SIZE;
+        if (answer[ANSWER_AT] == CTR_SAME && (memcmp(answer + A_AT, id, CTR_ID_SIZE) == 0 ||
+                                              memcmp(answer + B_AT, id, CTR_ID_SIZE) == 0))
+            return true;
+    }
+    return false;
+}
+
+bool ctr_openings_is_held(const ctr_openings *openings, const uint8_t id[CTR_ID_SIZE])
+{
+    for (size_t i = 0; i < openings->n; i++) {
+        const uint8_t *answer = openings->answers + i * CTR_ANSWER_SIZE;
+        if (answer[ANSWER_AT] == CTR_HELD && memcmp(answer + A_AT, id, CTR_ID_SIZE) == 0)
+            return true;
+    }
+    return false;
+}
+
 int ctr_openings_check(ctr_conn *conn, const void *bytes, size_t size)
 {
     const uint8_t *answer = bytes;
-    bool is = answer && size == CTR_ANSWER_SIZE && answer[0] == ANSWER_FORMAT &&
-              (answer[ANSWER_AT] == CTR_SAME || answer[ANSWER_AT] == CTR_ADD) &&
+    bool whole = answer && size == CTR_ANSWER_SIZE && answer[0] == ANSWER_FORMAT &&
+                 ctr_id_is_opening(answer + A_AT);
+    bool is = whole && (answer[ANSWER_AT] == CTR_SAME || answer[ANSWER_AT] == CTR_ADD) &&
               memcmp(answer + A_AT, answer + B_AT, CTR_ID_SIZE) < 0 &&
-              ctr_id_is_opening(answer + A_AT) && ctr_id_is_opening(answer + B_AT);
+              ctr_id_is_opening(answer + B_AT);
+    is = is || (whole && answer[ANSWER_AT] == CTR_HELD && !ctr_id_is_opening(answer + B_AT));
     if (!is) ctr_problem_set(conn, SQLITE_CORRUPT_VTAB, "an answer about two openings is damaged");
     return ctr_rc(conn);
 }
@@ -121,6 +162,7 @@ static int group_openings(ctr_conn *conn, ctr_openings *openings)
     if (!nodes) return ctr_problem_nomem(conn);
     size_t n = 0, kept = 0;
     for (size_t i = 0; i < openings->n; i++) {
+        if (answer_at(openings, i)[ANSWER_AT] == CTR_HELD) continue;
         memcpy(nodes[n++].id, answer_at(openings, i) + A_AT, CTR_ID_SIZE);
         memcpy(nodes[n++].id, answer_at(openings, i) + B_AT, CTR_ID_SIZE);
     }
@@ -197,9 +239,13 @@ void ctr_openings_read(ctr_openings *openings, const ctr_tab *tab)
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_OPENINGS_OWN);
     while (ctr_run_row(&run, row)) {
         const void *id = sqlite3_column_blob(row, 0);
-        if (id && sqlite3_column_bytes(row, 0) == CTR_ID_SIZE)
-            append_bytes_to(tab->conn, &openings->own, &openings->n_own, &openings->room_own, id,
-                            CTR_ID_SIZE);
+        if (!id || sqlite3_column_bytes(row, 0) != CTR_ID_SIZE) continue;
+        append_bytes_to(tab->conn, &openings->own, &openings->n_own, &openings->room_own, id,
+                        CTR_ID_SIZE);
+        const void *maker = sqlite3_column_blob(row, 1);
+        if (!maker || sqlite3_column_bytes(row, 1) != CTR_ID_SIZE) maker = id;
+        append_bytes_to(tab->conn, &openings->makers, &openings->n_makers, &openings->room_makers,
+                        maker, CTR_ID_SIZE);
     }
     sqlite3_finalize(row);
 }
@@ -208,6 +254,7 @@ void ctr_openings_close(ctr_openings *openings)
 {
     sqlite3_free(openings->answers);
     sqlite3_free(openings->own);
+    sqlite3_free(openings->makers);
     sqlite3_free(openings->nodes);
     sqlite3_free(openings->live);
     sqlite3_free(openings->decided.bytes);
@@ -282,6 +329,29 @@ static bool gives_way(const ctr_openings *openings, const ctr_shard *shard)
     return false;
 }
 
+/* Writes these shards, with the grants of a cell that has those of the same ids. */
+static size_t write_with_grants(ctr_conn *conn, const ctr_cell *cell, const ctr_shard *shards,
+                                size_t n, uint8_t *out)
+{
+    ctr_grant grant;
+    size_t size = ctr_cell_write(cell->life, shards, n, out), n_grants = 0;
+    for (size_t at = 0; ctr_cell_next_grant(cell, &at, &grant);) n_grants++;
+    if (n_grants == 0) return size;
+    ctr_grant *grants = sqlite3_malloc64(n_grants * sizeof *grants);
+    uint8_t *plain = sqlite3_malloc64(size);
+    if (grants && plain) {
+        memcpy(plain, out, size);
+        const ctr_cell without = ctr_cell_written(plain, size);
+        for (size_t at = 0, i = 0; i < n_grants; i++) ctr_cell_next_grant(cell, &at, &grants[i]);
+        size = ctr_cell_with_grants(&without, grants, n_grants, out);
+    } else {
+        ctr_problem_nomem(conn);
+    }
+    sqlite3_free(grants);
+    sqlite3_free(plain);
+    return size;
+}
+
 bool ctr_openings_reduce(ctr_conn *conn, ctr_openings *openings, const ctr_cell *cell, uint8_t *out,
                          size_t *size)
 {
@@ -303,9 +373,9 @@ bool ctr_openings_reduce(ctr_conn *conn, ctr_openings *openings, const ctr_cell 
             shard = (ctr_shard){.id = shard.id, .clock = 2, .value = 0};
         shards[n++] = shard;
     }
-    *size = ctr_cell_write(cell->life, shards, n, out);
+    *size = write_with_grants(conn, cell, shards, n, out);
     sqlite3_free(shards);
-    return true;
+    return ctr_rc(conn) == SQLITE_OK;
 }
 
 /* Cells of one table mostly have the same openings, so those that were found answered last are

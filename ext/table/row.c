@@ -183,6 +183,15 @@ int ctr_row_sum_cell(ctr_row *row, sqlite3_stmt *stands, int i, int counter, ctr
                             : malformed(row, sqlite3_column_int64(stands, 0), counter, status);
 }
 
+/* Sets what the file may take of a bounded counter beside its own shard. */
+static void take_beside(ctr_row *row, int counter, const uint8_t *bytes, size_t size,
+                        ctr_summary *state)
+{
+    if (!counter_at(row, counter)->bounded) return;
+    const ctr_cell cell = ctr_cell_written(bytes, size);
+    state->beside = ctr_rights_beside(row->tab, &cell);
+}
+
 /* Takes the state of a counter of the row found last into row->states, from the statement that
  * stands on it: its cell plus the amount of the journal. */
 static void values_state(ctr_row *row, sqlite3_stmt *stands, int counter)
@@ -194,6 +203,7 @@ static void values_state(ctr_row *row, sqlite3_stmt *stands, int counter)
     const ctr_amount *amount = ctr_journal_amount(row->tab, row->rowid, counter);
     ctr_status status = bytes_of(row->conn, sqlite3_column_value(stands, column), &bytes, &size);
     if (status == CTR_OK && bytes) status = ctr_cell_summarize(state, row->tab->id, bytes, size);
+    if (status == CTR_OK && bytes) take_beside(row, counter, bytes, size, state);
     if (status == CTR_OK && amount) status = ctr_cache_advance(state, amount, row->tab->least);
     if (status != CTR_OK) malformed(row, row->rowid, counter, status);
 }
@@ -828,6 +838,27 @@ ctr_status ctr_row_change_cell(ctr_row *row, int counter, int64_t n, const ctr_l
     return stage_cell(row, counter, &row->cells[counter], &difference, opening);
 }
 
+ctr_cell ctr_row_whole_cell(ctr_row *row, int counter)
+{
+    ctr_cell cell = ctr_cell_untouched();
+    if (row->found && !row->whole) load_cells(row);
+    if (row->found || row->whole) cell = row->cells[counter];
+    ctr_row_staged_cell(row, counter, &cell);
+    return cell;
+}
+
+ctr_status ctr_row_grant(ctr_row *row, int counter, const uint8_t to[CTR_ID_SIZE], int64_t n,
+                         const ctr_leader *leader)
+{
+    size_t size = ctr_row_whole_cell(row, counter).size;
+    uint8_t *out = ctr_row_room(row, size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX + CTR_GRANT_MAX);
+    if (!out || ctr_rc(row->conn) != SQLITE_OK) return CTR_OK;
+    const ctr_cell cell = ctr_row_whole_cell(row, counter); /* what is staged may have moved */
+    ctr_status status = ctr_cell_grant(&cell, leader->id, to, n, leader->least, out, &size);
+    if (status == CTR_OK) ctr_row_set(row, counter, size);
+    return status;
+}
+
 ctr_status ctr_row_next_life(ctr_row *row, int counter, int64_t n, const ctr_leader *leader)
 {
     uint8_t empty[CTR_CELL_HEADER_MAX], *out;
@@ -1132,9 +1163,10 @@ static void know_new_row(ctr_row *row)
     for (int i = 0; i < row->shape->n_counters; i++) {
         const ctr_staged *staged = &row->staged[i];
         row->states[i] = (ctr_summary){.life = 1};
-        if (staged->kind == CTR_STAGED_CELL)
-            ctr_cell_summarize(&row->states[i], row->tab->id, row->fresh.bytes + staged->offset,
-                               staged->size);
+        if (staged->kind != CTR_STAGED_CELL) continue;
+        const uint8_t *bytes = row->fresh.bytes + staged->offset;
+        ctr_cell_summarize(&row->states[i], row->tab->id, bytes, staged->size);
+        if (staged->size > 0) take_beside(row, i, bytes, staged->size, &row->states[i]);
     }
     ctr_known_row *known = ctr_cache_add(&row->tab->cache, row->rowid, row->hash, row->key.bytes,
                                          row->key.size, row->states);

@@ -103,7 +103,9 @@ int ctr_shape_copy(ctr_conn *conn, ctr_shape *shape, const ctr_shape *of)
     for (int i = 0; i < of->n_columns; i++) {
         shape->columns[i].generation = of->columns[i].generation;
         shape->columns[i].listed = of->columns[i].listed;
+        shape->columns[i].bounded = of->columns[i].bounded;
     }
+    shape->bounded = of->bounded;
     for (int i = 0; i < of->n_gone; i++)
         ctr_shape_add_gone(conn, shape, of->gone[i].name, of->gone[i].generation);
     return ctr_rc(conn);
@@ -367,12 +369,20 @@ int ctr_shape_check_same(ctr_conn *conn, const ctr_shape *one, const char *a, co
     return ctr_rc(conn);
 }
 
+bool ctr_shape_lacks_bound(const ctr_shape *shape, const ctr_column *from)
+{
+    int counter = from->bounded ? ctr_shape_counter_of(shape, from->name, from->generation) : -1;
+    return counter >= 0 && !shape->columns[shape->counters[counter]].bounded;
+}
+
 bool ctr_shape_is_behind(const ctr_shape *shape, const ctr_shape *from)
 {
     int64_t generation;
     const char *name, *spelling;
     for (int i = 0; (name = ctr_shape_ever(from, i, &generation)); i++)
         if (ctr_shape_generation(shape, name, &spelling) < generation) return true;
+    for (int i = 0; from->bounded && i < from->n_counters; i++)
+        if (ctr_shape_lacks_bound(shape, &from->columns[from->counters[i]])) return true;
     return false;
 }
 

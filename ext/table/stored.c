@@ -600,15 +600,19 @@ static void read_generation(ctr_run *run, sqlite3_stmt *row, ctr_shape *shape)
     if (ctr_rc(run->conn) != SQLITE_OK) return;
     if (counter < 0) ctr_shape_add_gone(run->conn, shape, name, generation);
     if (counter < 0) return;
-    shape->columns[shape->counters[counter]].generation = generation;
-    shape->columns[shape->counters[counter]].listed = true;
+    ctr_column *column = &shape->columns[shape->counters[counter]];
+    column->generation = generation;
+    column->listed = true;
+    column->bounded = sqlite3_column_int(row, 2) == 1;
+    shape->bounded = shape->bounded || column->bounded;
 }
 
 void ctr_stored_read_generations(ctr_shape *shape, ctr_run *run, sqlite3_stmt *row)
 {
-    enum { KIND = 2, TAB };
+    enum { BOUNDED = 2, KIND, TAB };
     while (ctr_run_row(run, row)) read_generation(run, row, shape);
-    if (row && (ctr_run_is_hidden(row, KIND) || ctr_run_is_hidden(row, TAB)))
+    if (row && (ctr_run_is_hidden(row, BOUNDED) || ctr_run_is_hidden(row, KIND) ||
+                ctr_run_is_hidden(row, TAB)))
         ctr_refuse_hidden_state(run->conn);
 }
 

@@ -347,6 +347,7 @@ void ctr_tab_free(ctr_tab *tab)
     sqlite3_free(tab->batch);
     sqlite3_free(tab->marks);
     ctr_regular_close(tab);
+    ctr_rights_close(tab);
     ctr_home_close(&tab->home);
     ctr_home_close_strays(tab);
     ctr_shape_close(&tab->shape);

@@ -35,7 +35,8 @@ typedef struct ctr_column {
 
     /* Of a counter: see table/columns.c. */
     int64_t generation;
-    bool listed; /* counter_state lists it */
+    bool listed;  /* counter_state lists it */
+    bool bounded; /* it never goes below 0: table/rights.c */
 } ctr_column;
 
 /* A counter that was dropped, in this file or in another. */
@@ -55,6 +56,7 @@ typedef struct ctr_shape {
     bool replicated; /* the rows have row cells: table/columns.c */
     bool keyed;      /* the key is the row id of the cells: table/stored.c */
     bool linked;     /* the row ids of the cells are those of a tracked table: table/home.c */
+    bool bounded;    /* some counter is */
 } ctr_shape;
 
 /* What ctr_shape_list lists. */
@@ -239,6 +241,51 @@ typedef struct ctr_strays {
     ctr_packed key;
 } ctr_strays;
 
+/* Bounded counters: in all files together they never go below 0, whoever is offline.
+ *
+ * Each unit of a bounded counter is a right to take it away, which exactly one id holds: the bounded
+ * counter of Balegas and others (include/counter_cell.h). A file takes only what it holds:
+ *
+ *     right = the value of its own shard - what it granted + what was granted to it
+ *             + what is held by openings that it made
+ *
+ * Its own shard is exact, and grants of others only grow: so what a file believes to hold is never
+ * too much, whatever it has not heard of yet. It may be too little, and for a while below 0.
+ *
+ *     a decrement           needs that much right; so does an assignment downwards
+ *     the end of a life     needs that nobody else is known to hold any: a DELETE, NULL, a row that
+ *                           REPLACE removes. 'reset' ends it all the same
+ *     a merge, a recount    is never refused: what it shows below 0 is a debt
+ *
+ * A bound belongs to a generation of a counter, is never taken back, and merges to all files.
+ *
+ * Of openings each file that made one says that it holds its rights (CTR_HELD), unless the values
+ * were declared to be those of another one before: then nobody does, for each of several copies
+ * would have them all. */
+
+typedef struct ctr_held {
+    uint8_t opening[CTR_ID_SIZE], holder[CTR_ID_SIZE];
+} ctr_held;
+
+/* A cache of what the file says of openings. */
+typedef struct ctr_holders {
+    ctr_held *list; /* owned: n */
+    size_t n, room;
+    bool looked;
+    unsigned version, schemas; /* of the tab and of the file then */
+} ctr_holders;
+
+/* Who may take how much of one counter of one row: by id, ascending. Zero it; close it. */
+typedef struct ctr_right {
+    uint8_t id[CTR_ID_SIZE];
+    ctr_sum n; /* below 0: a debt */
+} ctr_right;
+
+typedef struct ctr_rights {
+    ctr_right *list; /* owned: n */
+    size_t n, room;
+} ctr_rights;
+
 typedef struct ctr_tab {
     ctr_file *file;     /* borrowed */
     ctr_conn *conn;     /* of the file */
@@ -290,6 +337,7 @@ typedef struct ctr_tab {
     int64_t least;             /* the lowest clock under that id */
 
     struct ctr_registry *registry; /* owned; of a replicated table: table/columns.c */
+    ctr_holders holders;           /* owned; of a table with a bounded counter */
     struct {
         bool looked, any;          /* some row of the tracked table may be apart */
         unsigned version, schemas; /* tab->version and file->schemas then */
@@ -629,10 +677,11 @@ typedef struct ctr_update {
  * counter_state lists the counters that were added or dropped by themselves, with their
  * generations. The stored column of a dropped counter is renamed to _dropped_<name> and emptied. */
 
-/* A request to raise a counter to a generation. */
+/* A request to raise a counter to a generation, or to bound it in that generation. */
 typedef struct ctr_wanted {
     const char *name;
-    int64_t generation;
+    int64_t generation; /* of one to be bounded: the present one */
+    bool bounded;
     int64_t emptied; /* the number of emptied cells, set when it is done */
 } ctr_wanted;
 
@@ -684,6 +733,11 @@ typedef struct ctr_floors {
  *     byte 1    1: same, 2: add
  *     a, b      the two openings, 16 bytes each, the lower first
  *
+ * or, in a table with a bounded counter (table/rights.c), who holds the rights of an opening:
+ *
+ *     byte 1    3
+ *     a, b      the opening, and the id of the file that made it; 0: nobody
+ *
  * An opening can also be joined with the name under which its table was born: with an id that every
  * file computes from that name, and no cell has.
  *
@@ -692,7 +746,7 @@ typedef struct ctr_floors {
  * and life, so that two files which revive one row do not add it up. Of two values under it the
  * greater one wins, by the rule for equal clocks. */
 
-typedef enum ctr_answer_to { CTR_UNANSWERED, CTR_SAME, CTR_ADD } ctr_answer_to;
+typedef enum ctr_answer_to { CTR_UNANSWERED, CTR_SAME, CTR_ADD, CTR_HELD } ctr_answer_to;
 
 enum { CTR_ANSWER_SIZE = 2 + 2 * CTR_ID_SIZE };
 
@@ -700,8 +754,9 @@ enum { CTR_ANSWER_SIZE = 2 + 2 * CTR_ID_SIZE };
 typedef struct ctr_openings {
     uint8_t *answers; /* owned: n of CTR_ANSWER_SIZE bytes each */
     size_t n, room;
-    uint8_t *own; /* owned: the ids of the openings that this file made */
-    size_t n_own, room_own;
+    uint8_t *own;    /* owned: the ids of the openings that this file made */
+    uint8_t *makers; /* owned: for each of them the id that the file had then */
+    size_t n_own, room_own, n_makers, room_makers;
 
     /* Private: how many answers, from the first, are in order and grouped; the openings in those,
      * ascending by id, each with its group; and for the cell at hand its openings that count. */
@@ -837,7 +892,12 @@ int ctr_shape_check_keys(ctr_conn *conn, const ctr_shape *one, const char *a, co
 int ctr_shape_check_same(ctr_conn *conn, const ctr_shape *one, const char *a, const ctr_shape *two,
                          const char *b);
 
-/* Returns whether some counter of `from` has a higher generation than in `shape`. */
+/* Returns whether a counter of another file is bounded, and not in `shape`, which has it in the same
+ * generation. */
+bool ctr_shape_lacks_bound(const ctr_shape *shape, const ctr_column *from);
+
+/* Returns whether some counter of `from` has a higher generation than in `shape`, or a bound that it
+ * lacks there. */
 bool ctr_shape_is_behind(const ctr_shape *shape, const ctr_shape *from);
 
 /* Returns the counter of this name and this generation, or -1. */
@@ -1252,6 +1312,14 @@ ctr_status ctr_row_change(ctr_row *row, int counter, const ctr_sum *difference,
 /* Adds n to the cell itself: the leader is an opening (table/openings.c). */
 ctr_status ctr_row_change_cell(ctr_row *row, int counter, int64_t n, const ctr_leader *opening);
 
+/* Grants n of the right of this file to an id. Fails, or returns CTR_OVERFLOW, as ctr_cell_grant. */
+ctr_status ctr_row_grant(ctr_row *row, int counter, const uint8_t to[CTR_ID_SIZE], int64_t n,
+                         const ctr_leader *leader);
+
+/* Returns the cell of a counter of the row found last, read if need be, with what is staged for it.
+ * It lives until the row is written or another one is found. */
+ctr_cell ctr_row_whole_cell(ctr_row *row, int counter);
+
 /* Begins the next life of a counter, with n unless `leader` is NULL; deletes it. Both may return
  * CTR_LAST_LIFE. */
 ctr_status ctr_row_next_life(ctr_row *row, int counter, int64_t n, const ctr_leader *leader);
@@ -1643,11 +1711,17 @@ void ctr_columns_list(ctr_file *file, const char *table, const ctr_shape *from);
 int64_t ctr_columns_raise(ctr_file *file, const char *table, const ctr_shape *shape,
                           const char *name, int64_t generation);
 
-/* The same, as a command to the table: an INSERT passes it as a pointer, which no SQL text can
- * name. A pull needs it, because it is a statement that reads, and an interrupt undoes everything
- * only if the running statement writes. Returns the number of emptied cells. */
+/* Bounds a counter of `shape` (table/rights.c), in the same way: memory of all connections and the
+ * schema change, so that each of them learns it. */
+void ctr_columns_bind(ctr_file *file, const char *table, const ctr_shape *shape, const char *name);
+
+/* Raises a counter, or bounds it in that generation, as a command to the table: an INSERT passes it
+ * as a pointer, which no SQL text can name. A pull needs it, because it is a statement that reads,
+ * and an interrupt undoes everything only if the running statement writes. Return the number of
+ * emptied cells. */
 int64_t ctr_columns_ask(ctr_conn *conn, const char *schema, const char *table, const char *name,
                         int64_t generation);
+void ctr_columns_ask_bound(ctr_conn *conn, const char *schema, const char *table, const char *name);
 
 /* ==== floors.c ================================================================================ */
 
@@ -1687,6 +1761,16 @@ void ctr_openings_of_life(ctr_conn *conn, const char *birth, const ctr_packed *k
 /* Writes an answer about two openings, which differ. */
 void ctr_openings_write(uint8_t out[CTR_ANSWER_SIZE], const uint8_t *a, const uint8_t *b,
                         ctr_answer_to answer);
+
+/* Writes who holds the rights of an opening; reads it, and returns false for another answer. */
+void ctr_openings_write_holder(uint8_t out[CTR_ANSWER_SIZE], const uint8_t *opening,
+                               const uint8_t *holder);
+bool ctr_openings_holder(const uint8_t answer[CTR_ANSWER_SIZE], uint8_t opening[CTR_ID_SIZE],
+                         uint8_t holder[CTR_ID_SIZE]);
+
+/* Return whether some answer says that the opening is the same as another one, and who holds it. */
+bool ctr_openings_is_held(const ctr_openings *openings, const uint8_t id[CTR_ID_SIZE]);
+bool ctr_openings_is_same(const ctr_openings *openings, const uint8_t id[CTR_ID_SIZE]);
 
 /* Fails with SQLITE_CORRUPT_VTAB if the bytes are no answer. */
 int ctr_openings_check(ctr_conn *conn, const void *bytes, size_t size);
@@ -1734,6 +1818,36 @@ void ctr_openings_record(ctr_run *run, const uint8_t id[CTR_ID_SIZE],
 /* Records a new answer, with the number of the change that brings it. */
 void ctr_openings_record_answer(ctr_run *run, const uint8_t answer[CTR_ANSWER_SIZE],
                                 int64_t number);
+
+/* ==== rights.c ================================================================================ */
+
+/* Reads the rights to a cell, in place of those that `rights` has. */
+int ctr_rights_read(ctr_rights *rights, ctr_tab *tab, const ctr_cell *cell);
+void ctr_rights_close_list(ctr_rights *rights);
+
+/* Returns the right of an id; 0 if it is not listed. */
+ctr_sum ctr_rights_find(const ctr_rights *rights, const uint8_t id[CTR_ID_SIZE]);
+
+/* Returns what all others than `mine` may take; debts are not set off. */
+ctr_sum ctr_rights_of_others(const ctr_rights *rights, const uint8_t mine[CTR_ID_SIZE]);
+
+/* Returns what the file may take of a cell beside the value of its own shard. */
+int64_t ctr_rights_beside(ctr_tab *tab, const ctr_cell *cell);
+
+/* Returns whether nobody can use what an id holds: it is 0, or an opening of unknown make. */
+bool ctr_rights_is_lost(const uint8_t id[CTR_ID_SIZE]);
+
+/* Fails if the counters of a file cannot have a bound: the successor of a file with a name would
+ * take again what the lost file has taken. */
+int ctr_rights_refuse_bound(ctr_file *file, const char *counter);
+
+/* Returns whether this file may take anything of a bounded counter of any row, or of this one if it
+ * is not -1: then the table must not be dropped. */
+bool ctr_rights_any(ctr_row *row, int counter);
+
+/* Drop what memory has of openings; the second frees it. */
+void ctr_rights_forget(ctr_tab *tab);
+void ctr_rights_close(ctr_tab *tab);
 
 /* ---- while counter_track counts -------------------------------------------------------------- */
 

@@ -32,9 +32,16 @@ static void free_keys(ctr_file *file)
 typedef struct reading_keys {
     ctr_foreign_keys *foreign;
     const ctr_objects *objects;
-    const char **replicated; /* owned: the replicated tables; the objects lend the names */
+    const char **replicated; /* owned: the replicated tables, and those with a bounded counter, of
+                                which no row may go by an action; the objects lend the names */
     size_t n, room;
 } reading_keys;
+
+static bool is_any_bounded(const ctr_objects *objects, const char *counters)
+{
+    ctr_run run = ctr_run_on(objects->conn, objects->schema, counters);
+    return ctr_run_once(&run, ctr_run_prepare(&run, CTR_SQL_COLUMNS_ANY_BOUNDED));
+}
 
 static void list_replicated(ctr_conn *conn, reading_keys *reading)
 {
@@ -46,7 +53,8 @@ static void list_replicated(ctr_conn *conn, reading_keys *reading)
             continue;
         const ctr_named *cells = ctr_schema_objects_stored(objects, named->name, "cells");
         const char *table = ctr_triggers_table(objects, named->name);
-        if (!table || !cells || !cells->sql || !ctr_word_is_in("\"_row\" BLOB", cells->sql))
+        if (!table || !cells || !cells->sql ||
+            !(ctr_word_is_in("\"_row\" BLOB", cells->sql) || is_any_bounded(objects, named->name)))
             continue;
         const char **list =
             ctr_array_room(conn, reading->replicated, &reading->room, reading->n + 1, sizeof *list);

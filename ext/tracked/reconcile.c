@@ -293,6 +293,8 @@ static void stamping_delete(ctr_table *table)
     ctr_row_cell *cell = ctr_row_stamps(row);
     if (!cell || !ctr_row_cell_is_live(cell)) return;
     if (!ctr_file_leader(table->file)) return;
+    for (int i = 0; i < table->shape.n_counters; i++)
+        if (ctr_write_check_end(table, i)) return;
     ctr_apart_remove(row->tab, row->rowid, CTR_APART_OF_REGULAR, NULL);
     ctr_row_empty(row);
     if (ctr_row_cell_delete(cell) != CTR_OK)
@@ -670,7 +672,8 @@ static void count_value(ctr_table *table, int counter, const ctr_shown *base, co
     if (base && !deleted && ctr_tracked_same_shown(base, now)) return;
     if (now->null) {
         if (!adds &&
-            (counts || (deleted && !ctr_row_is_live(table->row)) || hides_null(table, counter)))
+            (counts || (deleted && !ctr_row_is_live(table->row)) || hides_null(table, counter)) &&
+            ctr_write_check_end(table, counter) == SQLITE_OK)
             ctr_write_next_life(table, counter, &(ctr_given){.is = false});
     } else if (deleted) {
         ctr_write_next_life(table, counter, &(ctr_given){.is = true, .n = now->n});
@@ -972,7 +975,9 @@ static bool end_row(ctr_tracked_row *row, bool expected)
     forget_may_go(table, table->row->rowid);
     ctr_writing *writing = own_write_of(table);
     if (writing) writing->ended = true;
+    table->unchecked = writing != NULL; /* the merged row, and none that its triggers delete */
     end_counters(table);
+    table->unchecked = false;
     if (row->is_apart)
         ctr_apart_remove(table->row->tab, table->row->rowid, CTR_APART_OF_COUNTERS, NULL);
     return true;
@@ -1304,7 +1309,9 @@ static bool take_reported(ctr_table *table, sqlite3_value **columns)
     if (updates && !shown) take_values(table, columns, row.was, true, true);
     if (ctr_rc(table->joined.conn) == SQLITE_OK && event->event == CTR_ROW_INSERTED)
         ctr_spread_check_key(table);
+    table->unchecked = event->event == CTR_ROW_FOUND || own_write_runs(table->file);
     if (ctr_rc(table->joined.conn) == SQLITE_OK && event->call && !shown) event->call(&row);
+    table->unchecked = false;
     if (row.apart.shown) ctr_apart_close_row(&row.apart);
     if (ctr_rc(table->joined.conn) == SQLITE_OK && event->replaces && table->reports->n_may_go > 0)
         reconcile_replaced(table);

@@ -644,10 +644,10 @@ static void wide_cells_merge_as_those_of_the_oracle(void **state)
 /* ---- whose shards they are ---- */
 
 /* Whether the id is that of a symbol in the mask. */
-static bool is_in(const void *mask, const uint8_t *id)
+static bool is_in(const void *mask, const ctr_shard *shard)
 {
     for (int i = 0; i < IDS; i++) {
-        if (memcmp(id_of(symbols[i]), id, CTR_ID_SIZE) == 0)
+        if (memcmp(id_of(symbols[i]), shard->id, CTR_ID_SIZE) == 0)
             return *(const unsigned *)mask >> i & 1;
     }
     return false;

@@ -107,7 +107,7 @@ def told(sql, message):
     """Which row a statement over many meets first is not promised, and a cluster has more commands
     and names the replica that it checks."""
     message = message.replace("'read=', 'write=', 'read_repair=', ", "")
-    message = message.replace(", 'optimize', 'add column <counter>', 'forget requests <n>', 'forget requests older than <n> days'", "").replace("'drop column <counter>', ", "")
+    message = message.replace(", 'optimize', 'add column <counter>', 'grant <id>', 'forget requests <n>', 'forget requests older than <n> days'", "").replace("'drop column <counter>', ", "")
     message = re.sub(r"replica \w+: (page_views: )?", "", message)
     return re.sub(r"\(.*\)", "(...)", message) if over_many(sql) else message
 

@@ -211,7 +211,7 @@ INSERT INTO v(v) VALUES('add column ""');
 INSERT INTO v(v) VALUES('add column ');
 --! v: cannot read the declaration ''
 INSERT INTO v(v) VALUES('add column');
---! v: unknown command TEXT 'add column'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>', 'forget requests older than <n> days'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
+--! v: unknown command TEXT 'add column'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'grant <id>', 'forget requests <n>', 'forget requests older than <n> days'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO v(v) VALUES('add column e TEXT');
 --! v: column e: only a COUNTER can be added
 INSERT INTO v(v) VALUES('add column e INTEGER COUNTER');

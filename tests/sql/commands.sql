@@ -78,9 +78,9 @@ INSERT INTO v(v, k) VALUES('reset c', 'x');
 INSERT INTO v(v, k) VALUES('delete k', 'x');
 --! v: the command names 'k', which is not a counter
 INSERT INTO v(v, k) VALUES('delete', 'x');
---! v: unknown command TEXT 'delete'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>', 'forget requests older than <n> days'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
+--! v: unknown command TEXT 'delete'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'grant <id>', 'forget requests <n>', 'forget requests older than <n> days'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO v(v) VALUES(5);
---! v: unknown command INTEGER 5; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>', 'forget requests older than <n> days'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
+--! v: unknown command INTEGER 5; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'grant <id>', 'forget requests <n>', 'forget requests older than <n> days'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO v(v, k) VALUES('integrity-check', 'x');
 --! v: integrity-check takes no value for column k
 SELECT * FROM v;

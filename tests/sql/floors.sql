@@ -549,7 +549,7 @@ INSERT INTO v(v, h) VALUES('purge below', NULL);
 INSERT INTO v(v, h, n) VALUES('purge below', 9, 1);
 --! v: the command takes no value for column n
 INSERT INTO v(v, h) VALUES('purge', 9);
---! v: unknown command TEXT 'purge'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>', 'forget requests older than <n> days'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
+--! v: unknown command TEXT 'purge'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'grant <id>', 'forget requests <n>', 'forget requests older than <n> days'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 UPDATE v SET v = 'purge below';
 --! v: commands are given by INSERT, not by UPDATE
 SELECT * FROM v;

@@ -976,9 +976,9 @@ INSERT INTO t_counters(t_counters, _event, k) VALUES('reset', 'deleted', 'a');
 INSERT INTO t_counters(request_id, _event, k) VALUES('x', 'deleted', 'a');
 --! t_counters: _event is for the triggers of the tracked table, which insert no such row: TEXT 'deleted'
 INSERT INTO t_counters(t_counters, k) VALUES('row deleted', 'a');
---! t_counters: unknown command TEXT 'row deleted'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>', 'forget requests older than <n> days'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
+--! t_counters: unknown command TEXT 'row deleted'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'grant <id>', 'forget requests <n>', 'forget requests older than <n> days'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO t_counters(t_counters, k, n) VALUES(x'00', 'a', 1);
---! t_counters: unknown command BLOB x'00'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>', 'forget requests older than <n> days'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
+--! t_counters: unknown command BLOB x'00'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'grant <id>', 'forget requests <n>', 'forget requests older than <n> days'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO t_counters(_event, k) VALUES('missing', 'b');
 SELECT *, t_counters, request_id, _event, _marks, _was_n FROM t_counters WHERE _event IS NULL;
 --= a|1|NULL|NULL|NULL|NULL|NULL
