@@ -443,9 +443,9 @@ static int refuse_own_overflow(ctr_table *table, int counter, const ctr_sum *bef
 static int code_of_refusal(const ctr_table *table)
 {
     int mode = sqlite3_vtab_on_conflict(table->joined.conn->db);
-    bool hides = mode == SQLITE_IGNORE && (table->tracker || table->request);
-    return hides || (mode == SQLITE_FAIL && table->tracker) ? SQLITE_ERROR
-                                                            : SQLITE_CONSTRAINT_CHECK;
+    if (mode == SQLITE_IGNORE)
+        return table->tracker || table->request ? SQLITE_ERROR : SQLITE_CONSTRAINT;
+    return mode == SQLITE_FAIL && table->tracker ? SQLITE_ERROR : SQLITE_CONSTRAINT_CHECK;
 }
 
 /* "1 of the 12", "none of the 12" */
@@ -468,7 +468,7 @@ static void refuse_right(ctr_table *table, int counter, const char *verb, int64_
                          const ctr_sum *all)
 {
     ctr_conn *conn = table->joined.conn;
-    char *key = ctr_table_key_text(table);
+    char *key = ctr_table_found(table) ? found_key_text(table) : ctr_table_key_text(table);
     ctr_problem_set(conn, code_of_refusal(table), "row %s: column %s: this file may %s %s: %s",
                     key ? key : "", ctr_shape_counter_name(&table->shape, counter), verb,
                     amount_of(conn, n, all), how_to_get_rights(table));
@@ -630,6 +630,24 @@ int ctr_write_grant(ctr_table *table, int counter, const uint8_t to[CTR_ID_SIZE]
     const ctr_leader *leader = ctr_rc(conn) == SQLITE_OK ? lead(table) : NULL;
     if (!leader) return ctr_rc(conn);
     return refuse_life(table, counter, ctr_row_grant(table->row, counter, to, n, leader));
+}
+
+int ctr_write_carry(ctr_table *table, const ctr_carried *carried, int64_t value)
+{
+    ctr_conn *conn = table->joined.conn;
+    ctr_rights rights = {.list = NULL};
+    const int counter = carried->counter;
+    const int64_t n = ctr_sum_clamp(&carried->right.n);
+    const ctr_cell cell = ctr_row_whole_cell(table->row, counter);
+    ctr_rights_read(&rights, table->row->tab, &cell);
+    ctr_sum mine = ctr_rights_find(&rights, table->row->tab->id);
+    ctr_rights_close_list(&rights);
+    if (value < ctr_sum_clamp(&carried->value) && ctr_sum_clamp(&mine) < n)
+        refuse_right(table, counter, "take", ctr_sum_clamp(&carried->mine), &carried->value);
+    const ctr_leader *leader = ctr_rc(conn) == SQLITE_OK ? lead(table) : NULL;
+    if (!leader) return ctr_rc(conn);
+    return refuse_life(table, counter,
+                       ctr_row_grant(table->row, counter, carried->right.id, n, leader));
 }
 
 void ctr_write_refuse_no_counter(ctr_conn *conn)

@@ -29,7 +29,7 @@
  * file/identity.c reads and writes the rows; file/file.c checks whether they are still true. */
 
 enum {
-    CTR_FILE_FORMAT = 1005,        /* of development; that of the release is 3 */
+    CTR_FILE_FORMAT = 1006,        /* of development; that of the release is 3 */
     CTR_NAME_MAX = 255,            /* bytes of a replica's name */
     CTR_REFUSAL_MAX = 31,          /* bytes of the stored reason not to count */
     CTR_EPOCH_MAX = (1 << 30) - 1, /* so that no clock exceeds CTR_CLOCK_MAX */

@@ -105,6 +105,7 @@ static void reports_close(ctr_table *table)
     if (!table->reports) return;
     close_look(table);
     sqlite3_free(table->reports->may_go);
+    sqlite3_free(table->reports->carried);
     sqlite3_free(table->reports);
     table->reports = NULL;
 }
@@ -697,6 +698,18 @@ static ctr_opening *opening_of(const ctr_tracked_row *row, int counter, const ct
     return is ? opening : NULL;
 }
 
+/* Grants others what they may take of the row that had another key. */
+static void give_carried(ctr_tracked_row *row)
+{
+    ctr_table *table = row->table;
+    ctr_reports *reports = table->reports;
+    for (size_t i = 0; i < reports->n_carried && ctr_rc(table->joined.conn) == SQLITE_OK; i++) {
+        const ctr_carried *carried = &reports->carried[i];
+        ctr_write_carry(table, carried, row->now[carried->counter].n);
+    }
+    reports->n_carried = 0;
+}
+
 /* Counts each counter; those that the statement left alone, too, unless it is `expected`. */
 static void count_values(ctr_tracked_row *row, bool expected)
 {
@@ -717,6 +730,7 @@ static void count_values(ctr_tracked_row *row, bool expected)
         else if (!same)
             count_value(table, i, base, now, waits || now->adopted);
     }
+    if (table->reports->n_carried > 0) give_carried(row);
 }
 
 static void write_staged(ctr_table *table)
@@ -975,7 +989,8 @@ static bool end_row(ctr_tracked_row *row, bool expected)
     forget_may_go(table, table->row->rowid);
     ctr_writing *writing = own_write_of(table);
     if (writing) writing->ended = true;
-    table->unchecked = writing != NULL; /* the merged row, and none that its triggers delete */
+    /* The merged row, and none that its triggers delete. */
+    table->unchecked = writing || row->rekeyed;
     end_counters(table);
     table->unchecked = false;
     if (row->is_apart)
@@ -998,6 +1013,41 @@ static void reconcile_deleted(ctr_tracked_row *row)
         note_disorder(table); /* inserted again */
     else
         end_row(row, expected);
+}
+
+/* Notes what others may take of a row, whose key changes. */
+static void note_carried(ctr_table *table, int counter)
+{
+    ctr_conn *conn = table->joined.conn;
+    ctr_reports *reports = table->reports;
+    ctr_rights rights = {.list = NULL};
+    const ctr_cell cell = ctr_row_whole_cell(table->row, counter);
+    const ctr_summary state = ctr_row_state(table->row, counter);
+    ctr_rights_read(&rights, table->row->tab, &cell);
+    const ctr_sum mine = ctr_rights_find(&rights, table->row->tab->id);
+    for (size_t i = 0; i < rights.n && ctr_rc(conn) == SQLITE_OK; i++) {
+        const ctr_right *right = &rights.list[i];
+        if (!ctr_sum_is_positive(&right->n) ||
+            memcmp(right->id, table->row->tab->id, CTR_ID_SIZE) == 0)
+            continue;
+        ctr_carried *carried = ctr_array_room(conn, reports->carried, &reports->room_carried,
+                                              reports->n_carried + 1, sizeof *carried);
+        if (!carried) break;
+        reports->carried = carried;
+        carried[reports->n_carried++] = (ctr_carried){counter, state.sum, mine, *right};
+    }
+    ctr_rights_close_list(&rights);
+}
+
+/* Ends the row of the former key. The next event is the INSERT of the new one. */
+static void reconcile_rekeyed(ctr_tracked_row *row)
+{
+    ctr_table *table = row->table;
+    if (table->shape.bounded && ctr_table_find(table) == SQLITE_OK && table->row->found)
+        for (int i = 0; i < table->shape.n_counters; i++)
+            if (table->shape.columns[table->shape.counters[i]].bounded) note_carried(table, i);
+    row->rekeyed = true;
+    if (ctr_rc(table->joined.conn) == SQLITE_OK) reconcile_deleted(row);
 }
 
 /* Returns whether the row should be in the table: it is live, and does not wait. */
@@ -1136,6 +1186,7 @@ static void reconcile_replaced(ctr_table *table)
  *     'updated'         key, NEW values      OLD values     the key is the same
  *     'written'         key                                 _marks: which regular columns
  *     'deleted'         key, OLD values
+ *     'rekeyed'         key, OLD values                     its new key is inserted next
  *     'may go'          key                                 BEFORE: OR REPLACE would remove it
  *     'may go anyway'   key                                 so would a constraint of the table
  *     'gone'                                                AFTER: looks up the rows that may go
@@ -1207,6 +1258,8 @@ static const struct event {
     {"inserted", reconcile_row, CTR_ROW_INSERTED, .has_key = true, .has_values = true,
      .replaces = true},
     {"deleted", reconcile_deleted, CTR_ROW_DELETED, .has_key = true, .has_values = true,
+     .replaces = true},
+    {"rekeyed", reconcile_rekeyed, CTR_ROW_DELETED, .has_key = true, .has_values = true,
      .replaces = true},
     {"may go", reconcile_may_go, CTR_ROW_MAY_GO, .has_key = true, .replaced = true},
     {"leaves", reconcile_leaves, CTR_ROW_MAY_GO, .has_key = true},
@@ -1310,6 +1363,7 @@ static bool take_reported(ctr_table *table, sqlite3_value **columns)
     if (ctr_rc(table->joined.conn) == SQLITE_OK && event->event == CTR_ROW_INSERTED)
         ctr_spread_check_key(table);
     table->unchecked = event->event == CTR_ROW_FOUND || own_write_runs(table->file);
+    if (event->event != CTR_ROW_INSERTED) table->reports->n_carried = 0;
     if (ctr_rc(table->joined.conn) == SQLITE_OK && event->call && !shown) event->call(&row);
     table->unchecked = false;
     if (row.apart.shown) ctr_apart_close_row(&row.apart);
