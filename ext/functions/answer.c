@@ -83,6 +83,20 @@ void ctr_answer_span(ctr_answer *answer, ctr_span text)
     take_copy(answer, made, text.text, text.size);
 }
 
+void ctr_answer_add_to_text(ctr_answer *answer, int column, const char *text)
+{
+    if ((size_t)column >= answer->n || ctr_rc(answer->conn) != SQLITE_OK) return;
+    item *made = &answer->items[column];
+    char *longer =
+        made->text ? sqlite3_mprintf("%s; %s", made->text, text) : sqlite3_mprintf("%s", text);
+    if (!longer) {
+        ctr_problem_nomem(answer->conn);
+        return;
+    }
+    sqlite3_free(made->text);
+    *made = (item){.type = ITEM_TEXT, .text = longer, .integer = (int64_t)strlen(longer)};
+}
+
 void ctr_answer_bytes(ctr_answer *answer, const uint8_t *bytes, size_t size)
 {
     item *made = append(answer);

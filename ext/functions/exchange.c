@@ -25,6 +25,8 @@
 
 #include <string.h>
 
+enum { COLUMN_NOTE = 4 };
+
 /* The three directions, by function. */
 typedef struct exchange_direction {
     const char *function;
@@ -361,13 +363,96 @@ static void keep_brought(const exchange *x, const ctr_report *report)
     ctr_problem_close(&none);
 }
 
+/* ---- rights ---------------------------------------------------------------------------------- */
+
+/* Pulls or pushes what the granter has committed; main also grants to the other file. Returns how
+ * many grants that were. */
+static int64_t pass_grants_on(const exchange *x, const exchange_direction *way,
+                              ctr_levelling *levels, const uint8_t *to)
+{
+    int64_t n = 0;
+    ctr_report report = {0};
+    exchange y = {.way = way, .peer = x->peer, .alone = true};
+    y.main = (taker){.conn = x->main.conn, .schema = "main"};
+    y.other = (taker){.conn = x->main.conn, .schema = x->peer};
+    open_files(&y);
+    begin_work(&y);
+    merge_into(&y, way->takes ? CTR_MAIN_TAKES : CTR_MAIN_GIVES, &report);
+    if (way->takes && ctr_rc(x->main.conn) == SQLITE_OK)
+        n = ctr_levelling_grant(levels, ctr_file_of(x->main.conn, "main"), to);
+    ctr_source_close(&y.ours);
+    ctr_source_close(&y.theirs);
+    ctr_session_end(&y.main.session);
+    if (y.other.own) ctr_session_end(&y.other.session);
+    if (y.other.own) sqlite3_close(y.other.db);
+    ctr_pull_report_close(&report);
+    return ctr_rc(x->main.conn) == SQLITE_OK ? n : 0;
+}
+
+/* The other file grants to main, and commits. Sets its id. Returns whether anything is to be moved,
+ * in either direction. */
+static bool let_other_grant(const exchange *x, ctr_levelling *levels, const uint8_t *mine,
+                            uint8_t *theirs)
+{
+    int64_t due = 0;
+    exchange y = {.way = x->way, .peer = x->peer, .alone = true};
+    y.main = (taker){.conn = x->main.conn, .schema = "main"};
+    y.other = (taker){.conn = x->main.conn, .schema = x->peer};
+    if (!ctr_run_has_schema(x->main.conn->db, x->peer)) open_taker(&y);
+    taker *other = &y.other;
+    ctr_file *main = ctr_file_of(x->main.conn, "main");
+    if (ctr_rc(x->main.conn) == SQLITE_OK &&
+        ctr_session_begin(&other->session, other->conn, false) == SQLITE_OK) {
+        ctr_session_lock(&other->session, other->schema);
+        ctr_file *file = ctr_file_of(other->conn, other->schema);
+        const ctr_identity *identity = file ? ctr_file_identity(file) : NULL;
+        if (identity) memcpy(theirs, identity->id, CTR_ID_SIZE);
+        if (main) ctr_levelling_pass_over(levels, main);
+        if (file) ctr_levelling_pass_over(levels, file);
+        if (main && identity && ctr_rc(x->main.conn) == SQLITE_OK)
+            due = ctr_levelling_due(levels, main, mine, theirs) +
+                  ctr_levelling_due(levels, main, theirs, mine);
+        if (due > 0) ctr_levelling_grant(levels, file, mine);
+        ctr_events_write_ahead(other->conn);
+    }
+    ctr_session_end(&other->session);
+    if (other->own) sqlite3_close(other->db);
+    return due > 0 && ctr_rc(x->main.conn) == SQLITE_OK;
+}
+
+/* Levels the rights to what a sync has read (merge/levelling.c): the other file grants and commits,
+ * main pulls that, grants and commits, and the other file pulls. What fails stays where it is, and
+ * the next sync moves it. Returns why it failed, in the arena, or NULL. */
+static const char *level_rights(const exchange *x, ctr_levelling *levels)
+{
+    ctr_identity mine;
+    uint8_t theirs[CTR_ID_SIZE];
+    ctr_conn *conn = x->main.conn;
+    ctr_problem failed;
+    if (levels->n == 0 || ctr_rc(conn) != SQLITE_OK) return NULL;
+    ctr_problem_try(conn, &failed);
+    if (ctr_identity_read(&mine, conn, "main") == SQLITE_OK &&
+        let_other_grant(x, levels, mine.id, theirs) &&
+        pass_grants_on(x, &directions[0], levels, theirs) > 0)
+        pass_grants_on(x, &directions[1], levels, theirs);
+    ctr_problem_end(&failed);
+    const char *why = NULL;
+    if (failed.rc != SQLITE_OK && !ctr_problem_rolls_back(failed.rc))
+        why = ctr_text_print(conn, "rights to bounded counters were not moved: %s",
+                             ctr_problem_text(&failed));
+    ctr_problem_close(&failed);
+    return why;
+}
+
 /* Begins the savepoints, takes the locks, opens the snapshots, merges, answers, ends. A snapshot
  * closes before its file is written, except for that of main in a sync, and all close before the
  * commits, which would wait for them. Of two transactions, that of main commits first; if the other
  * fails, the next call merges what that file lacks. */
 static void run_exchange(exchange *x, ctr_answer *answer)
 {
-    ctr_report report = {0};
+    ctr_levelling levels = {.rows = NULL};
+    bool both = x->way->takes && x->way->gives;
+    ctr_report report = {.levels = both && x->alone ? &levels : NULL};
     open_files(x);
     begin_work(x);
     if (x->way->takes) merge_into(x, CTR_MAIN_TAKES, &report);
@@ -375,8 +460,8 @@ static void run_exchange(exchange *x, ctr_answer *answer)
     if (x->way->gives && look_again_at_ours(x)) merge_into(x, CTR_MAIN_GIVES, &report);
     if (report.n == 0)
         ctr_problem_set(answer->conn, SQLITE_ERROR,
-                        x->way->takes && x->way->gives ? "neither %s nor main has counter tables"
-                                                       : "%s has no counter tables",
+                        both ? "neither %s nor main has counter tables"
+                             : "%s has no counter tables",
                         x->way->takes ? x->peer : "main");
     ctr_source_close(&x->ours);
     fill_answer(answer, x, &report);
@@ -393,6 +478,9 @@ static void run_exchange(exchange *x, ctr_answer *answer)
     }
     if ((ctr_rc(answer->conn) & 0xff) == SQLITE_BUSY) say_locked(x);
     if (half) ctr_problem_where(answer->conn, "main has merged the changes, %s has not", x->peer);
+    const char *why = level_rights(x, &levels);
+    if (why) ctr_answer_add_to_text(answer, COLUMN_NOTE, why);
+    ctr_levelling_close(&levels);
 }
 
 /* ---- the answer ------------------------------------------------------------------------------ */

@@ -244,6 +244,18 @@ enum {
     CTR_PULL_PART = 4     /* one part, if the target has nothing yet (merge/pull.c) */
 };
 
+/* The rows of tables with a bounded counter that two files which sync have read of each other. Zero
+ * it; close it. */
+typedef struct ctr_levelling {
+    struct ctr_levelled {
+        char *birth;          /* owned: of the table */
+        sqlite3_value **keys; /* owned: n_keys */
+        int n_keys;
+        bool passed; /* it waits in one of the files, or is missing */
+    } * rows;        /* owned: n */
+    size_t n, room;
+} ctr_levelling;
+
 /* The work done, by table; sums if several pulls share a report. */
 typedef struct ctr_report {
     struct ctr_report_row {
@@ -260,7 +272,8 @@ typedef struct ctr_report {
     } * rows;
     int n;
     size_t room;
-    bool more; /* the pull was only a part */
+    bool more;             /* the pull was only a part */
+    ctr_levelling *levels; /* set by the caller, borrowed: gets the rows; NULL: nobody asks */
 } ctr_report;
 
 /* After this time a part of a pull has merged enough rows. To show them takes up to five times as
@@ -651,6 +664,24 @@ void ctr_pull_all(ctr_pull *pull);
  * come one by one, and a table may refuse one until another is there. */
 void ctr_pull_show_apart(ctr_file *file);
 
+/* ==== levelling.c ================================================================================ */
+
+/* Adds a row of n keys. */
+void ctr_levelling_add(ctr_levelling *levels, ctr_conn *conn, const char *birth,
+                       sqlite3_value **keys, int n);
+void ctr_levelling_close(ctr_levelling *levels);
+
+/* Passes over the rows that wait in a file, or are missing there. */
+void ctr_levelling_pass_over(ctr_levelling *levels, ctr_file *file);
+
+/* Returns how often one id should grant to another, by the cells of a file. */
+int64_t ctr_levelling_due(ctr_levelling *levels, ctr_file *file, const uint8_t from[CTR_ID_SIZE],
+                          const uint8_t to[CTR_ID_SIZE]);
+
+/* Grants to an id what levels the rows, within a transaction that the file writes. Returns how many
+ * grants there are. */
+int64_t ctr_levelling_grant(ctr_levelling *levels, ctr_file *file, const uint8_t to[CTR_ID_SIZE]);
+
 /* ==== digest.c ================================================================================ */
 
 /* Adds up the rows of a table, each in the digest of its bucket. Zeroes the n digests first. */
@@ -848,6 +879,24 @@ void ctr_kinds_check_life(ctr_conn *conn, const ctr_shape *shape, const char *bi
 /* Tries this with all listed rows of tables that refer to themselves, perhaps through others. The
  * caller has shown what can be shown alone. Returns whether any row was shown or deleted. */
 bool ctr_circles_show(ctr_pull *pull);
+
+/* ==== levelling.c ================================================================================ */
+
+/* Adds a row of n keys. */
+void ctr_levelling_add(ctr_levelling *levels, ctr_conn *conn, const char *birth,
+                       sqlite3_value **keys, int n);
+void ctr_levelling_close(ctr_levelling *levels);
+
+/* Passes over the rows that wait in a file, or are missing there. */
+void ctr_levelling_pass_over(ctr_levelling *levels, ctr_file *file);
+
+/* Returns how often one id should grant to another, by the cells of a file. */
+int64_t ctr_levelling_due(ctr_levelling *levels, ctr_file *file, const uint8_t from[CTR_ID_SIZE],
+                          const uint8_t to[CTR_ID_SIZE]);
+
+/* Grants to an id what levels the rows, within a transaction that the file writes. Returns how many
+ * grants there are. */
+int64_t ctr_levelling_grant(ctr_levelling *levels, ctr_file *file, const uint8_t to[CTR_ID_SIZE]);
 
 /* ==== digest.c ================================================================================ */
 

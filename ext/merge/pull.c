@@ -150,6 +150,10 @@ static void next_row(merge_job *job)
     }
     job->more = job->more && ctr_merge_check_key(job->to, job->keys) == SQLITE_OK;
     if (job->more) job->report->read++;
+    ctr_levelling *levels = job->pull->report->levels;
+    if (job->more && levels && job->to->shape.bounded)
+        ctr_levelling_add(levels, job->pull->file->conn, job->theirs->birth, job->keys,
+                          job->to->shape.n_keys);
 }
 
 static void merge_all_cells(merge_job *job)

@@ -1,0 +1,154 @@
+/* merge/levelling.c - moves rights to bounded counters from one of two files that sync to the other.
+ *
+ * For each row that one of them has read of the other: if one side may take less than a quarter of
+ * what both may, or owes, the other grants it so much that both have half, and never more than it
+ * has. Rows that wait in one of them are passed over. (At each sync, for all rows, it would fill
+ * the cells with grants.)
+ *
+ * A file learns of a grant only from a durable commit of the granter: functions/exchange.c. */
+#include "merge/merge.h"
+
+#include <string.h>
+
+void ctr_levelling_add(ctr_levelling *levels, ctr_conn *conn, const char *birth,
+                       sqlite3_value **keys, int n)
+{
+    struct ctr_levelled *rows =
+        ctr_array_room(conn, levels->rows, &levels->room, levels->n + 1, sizeof *rows);
+    if (!rows) return;
+    levels->rows = rows;
+    struct ctr_levelled *row = &rows[levels->n];
+    *row = (struct ctr_levelled){.birth = ctr_text_copy(conn, birth),
+                                 .keys = sqlite3_malloc64((size_t)n * sizeof *row->keys)};
+    row->n_keys = row->keys ? n : 0;
+    if (!row->keys) ctr_problem_nomem(conn);
+    for (int i = 0; i < row->n_keys; i++) {
+        row->keys[i] = sqlite3_value_dup(keys[i]);
+        if (!row->keys[i]) ctr_problem_nomem(conn);
+    }
+    levels->n++;
+}
+
+void ctr_levelling_close(ctr_levelling *levels)
+{
+    for (size_t i = 0; i < levels->n; i++) {
+        for (int k = 0; k < levels->rows[i].n_keys; k++)
+            sqlite3_value_free(levels->rows[i].keys[k]);
+        sqlite3_free(levels->rows[i].keys);
+        sqlite3_free(levels->rows[i].birth);
+    }
+    sqlite3_free(levels->rows);
+    *levels = (ctr_levelling){.rows = NULL};
+}
+
+/* Returns how much `from` should grant to `to`, which may take a and b. */
+static int64_t share(const ctr_sum *a, const ctr_sum *b)
+{
+    const int64_t most = INT64_C(1) << 60; /* so that no sum of these overflows */
+    int64_t from = ctr_sum_clamp(a), to = ctr_sum_clamp(b);
+    if (from > most) from = most;
+    if (to > most) to = most;
+    if (to < -most) to = -most;
+    if (from <= 0 || 3 * to >= from) return 0;
+    const int64_t both = from + to, half = both / 2 - (both % 2 < 0);
+    const int64_t n = half - to;
+    return n < from ? n : from;
+}
+
+/* One walk over the rows. */
+typedef struct level_walk {
+    ctr_levelling *levels;
+    ctr_file *file;
+    ctr_conflicts conflicts;
+    ctr_merge merge;
+    bool open;
+    const char *birth; /* of the table that is open, or was not found; borrowed */
+} level_walk;
+
+static void close_levelled(level_walk *job)
+{
+    if (job->open) ctr_merge_close(&job->merge);
+    job->open = false;
+}
+
+/* Returns whether the row is there, whole, in a table with a bounded counter. */
+static bool find_levelled(level_walk *job, const struct ctr_levelled *row)
+{
+    ctr_conn *conn = job->file->conn;
+    if (ctr_rc(conn) != SQLITE_OK) return false;
+    if (!job->birth || strcmp(job->birth, row->birth) != 0) {
+        close_levelled(job);
+        job->birth = row->birth;
+        job->conflicts = (ctr_conflicts){.file = job->file};
+        job->open = ctr_merge_open(&job->merge, job->file, row->birth, &job->conflicts);
+    }
+    return job->open && job->merge.shape.bounded && job->merge.shape.n_keys == row->n_keys &&
+           ctr_row_find_key(&job->merge.row, row->keys) == SQLITE_OK && job->merge.row.found;
+}
+
+void ctr_levelling_pass_over(ctr_levelling *levels, ctr_file *file)
+{
+    level_walk job = {.levels = levels, .file = file};
+    for (size_t i = 0; i < levels->n && ctr_rc(file->conn) == SQLITE_OK; i++) {
+        struct ctr_levelled *row = &levels->rows[i];
+        if (!find_levelled(&job, row)) {
+            row->passed = true;
+            continue;
+        }
+        ctr_apart_row apart = {0};
+        ctr_tab *tab = job.merge.row.tab;
+        if (!job.merge.tracked || !ctr_apart_any(tab)) continue;
+        ctr_apart_read(job.merge.showing.tracked, tab, job.merge.row.rowid, &apart);
+        row->passed = row->passed || apart.waits || apart.ended;
+        ctr_apart_close_row(&apart);
+    }
+    close_levelled(&job);
+}
+
+/* Returns the number of counters of the row found last for which `from` should grant to `to`; stages
+ * it with a leader, unless that is NULL. */
+static int64_t level_row(level_walk *job, const uint8_t *from, const uint8_t *to,
+                         const ctr_leader *leader)
+{
+    int64_t n = 0;
+    ctr_row *row = &job->merge.row;
+    ctr_rights rights = {.list = NULL};
+    for (int i = 0; i < row->shape->n_counters && ctr_rc(row->conn) == SQLITE_OK; i++) {
+        if (!row->shape->columns[row->shape->counters[i]].bounded ||
+            ctr_rights_read(&rights, row->tab, &row->cells[i]))
+            continue;
+        const ctr_sum a = ctr_rights_find(&rights, from), b = ctr_rights_find(&rights, to);
+        const int64_t part = share(&a, &b);
+        if (part > 0 && leader && ctr_row_grant(row, i, to, part, leader) != CTR_OK) continue;
+        n += part > 0;
+    }
+    ctr_rights_close_list(&rights);
+    return n;
+}
+
+int64_t ctr_levelling_due(ctr_levelling *levels, ctr_file *file, const uint8_t from[CTR_ID_SIZE],
+                          const uint8_t to[CTR_ID_SIZE])
+{
+    int64_t n = 0;
+    level_walk job = {.levels = levels, .file = file};
+    for (size_t i = 0; i < levels->n && ctr_rc(file->conn) == SQLITE_OK; i++)
+        if (!levels->rows[i].passed && find_levelled(&job, &levels->rows[i]))
+            n += level_row(&job, from, to, NULL);
+    close_levelled(&job);
+    return n;
+}
+
+int64_t ctr_levelling_grant(ctr_levelling *levels, ctr_file *file, const uint8_t to[CTR_ID_SIZE])
+{
+    int64_t n = 0;
+    level_walk job = {.levels = levels, .file = file};
+    const ctr_leader *leader = ctr_file_identity(file) ? ctr_file_leader(file) : NULL;
+    for (size_t i = 0; leader && i < levels->n && ctr_rc(file->conn) == SQLITE_OK; i++) {
+        if (levels->rows[i].passed || !find_levelled(&job, &levels->rows[i])) continue;
+        int64_t granted = level_row(&job, leader->id, to, leader);
+        if (granted > 0 && ctr_rc(file->conn) == SQLITE_OK) ctr_row_write(&job.merge.row, NULL);
+        n += granted;
+    }
+    close_levelled(&job);
+    return ctr_rc(file->conn) == SQLITE_OK ? n : 0;
+}
