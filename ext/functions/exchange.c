@@ -380,6 +380,7 @@ static int64_t pass_grants_on(const exchange *x, const exchange_direction *way,
     merge_into(&y, way->takes ? CTR_MAIN_TAKES : CTR_MAIN_GIVES, &report);
     if (way->takes && ctr_rc(x->main.conn) == SQLITE_OK)
         n = ctr_levelling_grant(levels, ctr_file_of(x->main.conn, "main"), to);
+    ctr_events_write_ahead(x->main.conn);
     ctr_source_close(&y.ours);
     ctr_source_close(&y.theirs);
     ctr_session_end(&y.main.session);

@@ -81,6 +81,7 @@ static bool find_levelled(level_walk *job, const struct ctr_levelled *row)
         job->birth = row->birth;
         job->conflicts = (ctr_conflicts){.file = job->file};
         job->open = ctr_merge_open(&job->merge, job->file, row->birth, &job->conflicts);
+        job->merge.row.origin = CTR_MADE_HERE;
     }
     return job->open && job->merge.shape.bounded && job->merge.shape.n_keys == row->n_keys &&
            ctr_row_find_key(&job->merge.row, row->keys) == SQLITE_OK && job->merge.row.found;

@@ -843,6 +843,13 @@ ctr_cell ctr_row_whole_cell(ctr_row *row, int counter)
     ctr_cell cell = ctr_cell_untouched();
     if (row->found && !row->whole) load_cells(row);
     if (row->found || row->whole) cell = row->cells[counter];
+    if (row->staged[counter].kind == CTR_STAGED_AMOUNT) {
+        ctr_sum n = {0, 0};
+        ctr_leader leader = {.least = row->tab->least};
+        memcpy(leader.id, row->tab->id, CTR_ID_SIZE);
+        ctr_sum_add(&n, row->staged[counter].n);
+        stage_cell(row, counter, &cell, &n, &leader);
+    }
     ctr_row_staged_cell(row, counter, &cell);
     return cell;
 }

@@ -1316,8 +1316,8 @@ ctr_status ctr_row_change_cell(ctr_row *row, int counter, int64_t n, const ctr_l
 ctr_status ctr_row_grant(ctr_row *row, int counter, const uint8_t to[CTR_ID_SIZE], int64_t n,
                          const ctr_leader *leader);
 
-/* Returns the cell of a counter of the row found last, read if need be, with what is staged for it.
- * It lives until the row is written or another one is found. */
+/* Returns the cell of a counter of the row found last, read if need be, with what is staged for it:
+ * that becomes a cell, too. It lives until something is staged, or another row is found. */
 ctr_cell ctr_row_whole_cell(ctr_row *row, int counter);
 
 /* Begins the next life of a counter, with n unless `leader` is NULL; deletes it. Both may return
