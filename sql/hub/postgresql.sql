@@ -99,13 +99,15 @@ CREATE TABLE IF NOT EXISTS counter_hub.tables(
 -- The columns that count, or did. A counter is added and dropped by raising its generation: odd, it
 -- is there; even, it was dropped, and the kind says whether it became a regular column. Cells of a lower
 -- generation are over: they are removed here, to save room, and seen by nobody where they are not, so
--- that none can come back by a file that has not heard of it.
+-- that none can come back by a file that has not heard of it. A bounded counter never goes below zero:
+-- files see to that; the hub tells them.
 -- `changed`, here and below, is the number of the upload that has raised the row.
 CREATE TABLE IF NOT EXISTS counter_hub.columns(
   table_name text NOT NULL,
   column_name text NOT NULL,
   generation bigint NOT NULL,
   kind text COLLATE "C" NOT NULL,
+  bounded boolean NOT NULL,
   changed bigint NOT NULL,
   PRIMARY KEY (table_name, column_name));
 
@@ -236,6 +238,7 @@ CREATE TABLE IF NOT EXISTS counter_hub.parts(
   packed bytea,
   value json,
   answer text COLLATE "C",
+  bounded boolean,
   known boolean NOT NULL,
   CONSTRAINT "nothing is told that the hub does not know"
     CHECK (known AND tells IN ('row', 'column', 'floors', 'answer')
@@ -252,6 +255,8 @@ CREATE TABLE IF NOT EXISTS counter_hub.parts(
   CONSTRAINT "a column that came or went has a generation"
     CHECK (tells <> 'column' OR (column_name <> '' AND generation BETWEEN 1 AND 4294967295
                                  AND (kind = 'counter' OR generation % 2 = 0)) IS TRUE),
+  CONSTRAINT "only a counter that is there is bounded"
+    CHECK (bounded IS NULL OR (bounded AND tells = 'column' AND kind = 'counter' AND generation % 2 = 1) IS TRUE),
   CONSTRAINT "a counter of a row has an odd generation, and a cell that is touched"
     CHECK (tells <> 'row' OR kind = 'regular' OR column_name IS NULL OR
            (column_name <> '' AND row_life % 2 = replicated::integer
@@ -262,9 +267,10 @@ CREATE TABLE IF NOT EXISTS counter_hub.parts(
     CHECK (tells <> 'row' OR kind = 'counter' OR column_name IS NULL OR
            (column_name <> '' AND row_life % 2 = 1 AND generation BETWEEN 0 AND 510 AND generation % 2 = 0
             AND num_nonnulls(number, id, value) IN (0, 3)) IS TRUE),
-  CONSTRAINT "an answer is about two openings"
+  CONSTRAINT "an answer is about two openings, or who holds one"
     CHECK (tells <> 'answer' OR (answer ~ '^b10[12]([0-9a-f]{12}8[0-9a-f]{19}){2}$'
-                                 AND substr(answer, 5, 32) < substr(answer, 37)) IS TRUE));
+                                 AND substr(answer, 5, 32) < substr(answer, 37)
+                                 OR answer ~ '^b103[0-9a-f]{12}8[0-9a-f]{19}[0-9a-f]{12}[0-79a-f][0-9a-f]{19}$') IS TRUE));
 
 -- ---- births -------------------------------------------------------------------------------------
 
@@ -394,7 +400,7 @@ DECLARE
 BEGIN
   INSERT INTO counter_hub.parts(table_name, key_columns, key, key_json, tells, replicated, birth, birth_number, birth_id,
                                 row_life, row_number, row_id, column_name, kind, generation, number, id, clock, amount, grants,
-                                packed, value, answer, known)
+                                packed, value, answer, bounded, known)
   SELECT i.table_name, i.key_columns, i.key,
          CASE WHEN strpos(replace(i.key_json::text, '\\', ''), '\u0000') = 0 THEN i.key_json::jsonb END,
          w.tells, w.row IS NOT NULL,
@@ -404,7 +410,7 @@ BEGIN
          coalesce(c.name, w.name), coalesce(c.kind, w.kind), coalesce(c.generation, w.generation), c.number,
          coalesce(s.shard ->> 'id', c.id)::uuid, (s.shard ->> 'clock')::bigint, (s.shard ->> 'value')::bigint,
          s.shard -> 'grants', CASE WHEN s.shard ? 'grants' THEN counter_hub.pack_grants(s.shard -> 'grants') ELSE '' END,
-         c.value, w.answer,
+         c.value, w.answer, w.bounded,
          w.known AND coalesce(c.known, true) AND counter_hub.has_only(s.shard, 'id', 'clock', 'value', 'grants')
            AND counter_hub.are_grants(s.shard -> 'grants', s.shard ->> 'id')
     FROM counter_hub.incoming i
@@ -419,10 +425,11 @@ BEGIN
                 AND counter_hub.has_only(m.row -> 'stamp', 'number', 'id')
                 AND counter_hub.has_only(m.row -> 'birth', 'number', 'id')
                 AND (m.row ? 'birth' AND jsonb_typeof(m.row -> 'birth') <> 'object') IS NOT TRUE
-              WHEN 'column' THEN counter_hub.has_only(t.json::jsonb, 'tells', 'name', 'kind', 'generation')
+              WHEN 'column' THEN counter_hub.has_only(t.json::jsonb, 'tells', 'name', 'kind', 'generation', 'bounded')
               ELSE counter_hub.has_only(t.json::jsonb, 'tells', 'answer') END AS known
        FROM jsonb_to_record(t.json::jsonb)
-         AS m(tells text, "row" jsonb, columns jsonb, name text, kind text, generation bigint, answer text) OFFSET 0) AS w
+         AS m(tells text, "row" jsonb, columns jsonb, name text, kind text, generation bigint, answer text, bounded boolean)
+      OFFSET 0) AS w
     LEFT JOIN LATERAL (
      SELECT m.told ->> 'name' AS name, m.told ->> 'kind' AS kind, (m.told ->> 'generation')::bigint AS generation,
             coalesce(m.told #>> '{cell,life}', m.told #>> '{stamp,number}')::bigint AS number,
@@ -498,14 +505,15 @@ CREATE OR REPLACE FUNCTION counter_hub.raise_columns(this_upload bigint) RETURNS
 DECLARE
   wrong record;
 BEGIN
-  INSERT INTO counter_hub.columns AS c(table_name, column_name, generation, kind, changed)
-  SELECT DISTINCT ON (p.table_name, p.column_name) p.table_name, p.column_name, p.generation, p.kind, this_upload
+  INSERT INTO counter_hub.columns AS c(table_name, column_name, generation, kind, bounded, changed)
+  SELECT DISTINCT ON (p.table_name, p.column_name) p.table_name, p.column_name, p.generation, p.kind,
+                     coalesce(p.bounded, false), this_upload
     FROM counter_hub.parts p
    WHERE p.generation > 0
-   ORDER BY p.table_name, p.column_name, p.generation DESC, p.kind COLLATE "C" DESC
+   ORDER BY p.table_name, p.column_name, p.generation DESC, p.kind COLLATE "C" DESC, p.bounded
   ON CONFLICT (table_name, column_name) DO UPDATE
-     SET generation = excluded.generation, kind = excluded.kind, changed = excluded.changed
-   WHERE (c.generation, c.kind) < (excluded.generation, excluded.kind);
+     SET generation = excluded.generation, kind = excluded.kind, bounded = excluded.bounded, changed = excluded.changed
+   WHERE (c.generation, c.kind, c.bounded) < (excluded.generation, excluded.kind, excluded.bounded);
 
   SELECT table_name, a.column_name AS here, b.column_name AS there INTO wrong
     FROM counter_hub.columns a JOIN counter_hub.columns b USING (table_name)
@@ -735,8 +743,9 @@ RETURNS TABLE(table_name text, key_columns text, key bytea, change text, changed
     FROM counter_hub.floors f JOIN counter_hub.tables t USING (table_name)
    WHERE f.changed >= since
   UNION ALL
-  SELECT table_name, t.key_columns, '', format('{"tells":"column","name":%s,"kind":"%s","generation":%s}',
-                                               to_json(n.column_name), n.kind, n.generation), n.changed
+  SELECT table_name, t.key_columns, '', format('{"tells":"column","name":%s,"kind":"%s","generation":%s%s}',
+                                               to_json(n.column_name), n.kind, n.generation,
+                                               CASE WHEN n.bounded THEN ',"bounded":true' END), n.changed
     FROM counter_hub.columns n JOIN counter_hub.tables t USING (table_name)
    WHERE n.changed >= since
   UNION ALL
@@ -778,17 +787,29 @@ SELECT c.table_name, c.key, c.key_json, c.column_name, sum(s.value) AS value
  WHERE c.kind = 'counter' AND c.number % 2 = 1
  GROUP BY c.table_name, c.key, c.key_json, c.column_name;
 
--- What each replica may take of a counter, if it is bounded: its value, less its grants, plus those to it.
+-- Who holds what the openings of a table have: who made them, 0 if nobody does.
+CREATE OR REPLACE VIEW counter_hub.holders AS
+SELECT table_name, substr(answer, 5, 32)::uuid AS opening,
+       CASE count(*) WHEN 1 THEN min(substr(answer, 37))::uuid ELSE '00000000-0000-0000-0000-000000000000' END AS holder
+  FROM counter_hub.answers
+ WHERE answer LIKE 'b103%'
+ GROUP BY table_name, substr(answer, 5, 32);
+
+-- What each replica may take of a bounded counter: its value, less its grants, plus those to it.
 CREATE OR REPLACE VIEW counter_hub.rights AS
 SELECT table_name, key_json, column_name, id, sum(n) AS "right"
-  FROM (SELECT c.table_name, c.key, c.key_json, c.column_name, m.id, m.n
-          FROM counter_hub.held_cells c JOIN counter_hub.shards s
+  FROM (SELECT c.table_name, c.key, c.key_json, c.column_name, coalesce(h.holder, m.id) AS id, m.n
+          FROM counter_hub.held_cells c
+          JOIN counter_hub.columns b
+            ON (b.table_name, b.column_name, b.generation, b.bounded) = (c.table_name, c.column_name, c.generation, true)
+          JOIN counter_hub.shards s
             ON (s.table_name, s.key, s.column_name, s.birth, s.row_life, s.generation, s.life)
              = (c.table_name, c.key, c.column_name, c.birth, c.row_life, c.generation, c.number)
          CROSS JOIN LATERAL (
            SELECT s.id, s.value AS n
             UNION ALL SELECT s.id, -(g.n #>> '{}')::bigint FROM jsonb_each(s.grants) AS g(id, n)
             UNION ALL SELECT g.id::uuid, (g.n #>> '{}')::bigint FROM jsonb_each(s.grants) AS g(id, n)) AS m
+          LEFT JOIN counter_hub.holders h ON (h.table_name, h.opening) = (c.table_name, m.id)
          WHERE c.kind = 'counter' AND c.number % 2 = 1) AS moved
  GROUP BY table_name, key, key_json, column_name, id;
 

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import threading
 import time
+import uuid
 
 import pytest
 
@@ -318,9 +319,29 @@ def test_versions_merge_in_any_order_and_any_batches(hub, name):
         hub.say("TRUNCATE counter_hub.row_cells, counter_hub.cells, counter_hub.shards, counter_hub.columns")
 
 
-def test_the_hub_shows_rights(hub):
+def bounded(name, generation=1):
+    return {**column(name, generation), "bounded": True}
+
+
+def test_the_hub_shows_rights_to_bounded_counters(hub):
+    opening = "0" * 12 + "8" + "0" * 19
+    def rights():
+        return sorted(hub.ask('SELECT id, "right" FROM counter_hub.rights'))
     upload(hub, [('["/"]', counter("n", 1, shard(ID.format(1), 2, 10, {ID.format(2): 4, ID.format(3): 1}), shard(ID.format(2), 2, -3, {ID.format(3): 1})))])
-    assert sorted(hub.ask('SELECT id, "right" FROM counter_hub.rights')) == [(ID.format(1), 5), (ID.format(2), 0), (ID.format(3), 2)]
+    assert rights() == []
+    assert upload_batches(hub, [[(None, bounded("n"))]]) == [1]
+    assert rights() == [(ID.format(1), 5), (ID.format(2), 0), (ID.format(3), 2)]
+    assert upload_batches(hub, [[(None, column("n", 1))], [(None, bounded("n"))]]) == [0, 0]
+    assert told(hub, "column") == [("t", bounded("n"))]
+    upload(hub, [('["/"]', counter("n", 1, shard(str(uuid.UUID(opening)), 1, 4)))])
+    assert (str(uuid.UUID(opening)), 4) in rights()
+    held = [(None, {"tells": "answer", "answer": f"b103{opening}{uuid.UUID(ID.format(n)).hex}"}) for n in (1, 2)]
+    upload(hub, held[:1])
+    assert rights() == [(ID.format(1), 9), (ID.format(2), 0), (ID.format(3), 2)]
+    upload(hub, held[1:])
+    assert rights() == [(str(uuid.UUID(int=0)), 4), (ID.format(1), 5), (ID.format(2), 0), (ID.format(3), 2)]
+    assert upload_batches(hub, [[(None, column("n", 3))]]) == [1]
+    assert rights() == []
 
 
 def test_a_row_that_comes_in_parts_is_joined(hub):
@@ -395,7 +416,8 @@ DAMAGED = [
 ]
 DAMAGED_WITHOUT_KEY = [
     ("generation 0", column("n", 0)), ("generation 2^32", column("n", 2**32)), ("no name", column("", 1)),
-    ("a regular column that is odd", column("n", 1, "regular")), ("an unknown kind", column("n", 2, "colour")),
+    ("a regular column that is odd", column("n", 1, "regular")), ("a bound of what was dropped", bounded("n", 2)),
+    ("a bound that is none", {**column("n", 1), "bounded": False}), ("an unknown kind", column("n", 2, "colour")),
     ("no kind", without(column("n", 2), "kind")), ("a row", counter("n", 1, ONE_SHARD)), ("floors", FLOORS)]
 
 
@@ -1059,5 +1081,5 @@ def test_answers_are_a_set_that_grows_and_a_table_that_is_forgotten_forgets_its_
 def test_a_damaged_answer_is_refused_by_a_sentence_with_all_that_came_along(hub, answer):
     refused = upload_answer(hub, answer)
     assert "counter_hub: a change is damaged: " in refused.stderr
-    assert 'constraint "an answer is about two openings": nothing was taken' in refused.stderr
+    assert 'constraint "an answer is about two openings, or who holds one": nothing was taken' in refused.stderr
     assert hub.ask("SELECT number, (SELECT count(*) FROM counter_hub.tables) FROM counter_hub.hub") == [(0, 0)]

@@ -9,6 +9,7 @@ import os
 import random
 import shutil
 import sqlite3
+import time
 
 import pytest
 
@@ -170,7 +171,9 @@ class World:
     def keep(self, name):
         self.files[name].close()
         with open(self.at(name), "rb") as file: self.snapshots[name] = file.read()
+        time.sleep(0.02)  # the witness is renewed every 10 ms: what is committed from now on is noticed
         self.open(name)
+        self.log.append(("keep", name))
 
     def restore(self, name):
         if name not in self.snapshots: return
