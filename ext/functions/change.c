@@ -231,6 +231,8 @@ void ctr_change_append_json(sqlite3_str *out, ctr_change_view *change)
     if (change->what == CTR_TELLS_ROW) append_row_json(out, change);
     if (change->what == CTR_TELLS_COLUMN) sqlite3_str_appendchar(out, 1, ',');
     if (change->what == CTR_TELLS_COLUMN) append_name_json(out, &change->column);
+    if (change->what == CTR_TELLS_COLUMN && change->column.bounded)
+        sqlite3_str_appendall(out, ",\"bounded\":true");
     if (change->what == CTR_TELLS_ANSWER) {
         sqlite3_str_appendall(out, ",\"answer\":\"");
         ctr_text_append_hex(out, change->column.state, (int)change->column.size);

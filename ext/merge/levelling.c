@@ -61,7 +61,7 @@ typedef struct level_walk {
     ctr_file *file;
     ctr_conflicts conflicts;
     ctr_merge merge;
-    bool open;
+    bool open, writes;
     const char *birth; /* of the table that is open, or was not found; borrowed */
 } level_walk;
 
@@ -82,6 +82,8 @@ static bool find_levelled(level_walk *job, const struct ctr_levelled *row)
         job->conflicts = (ctr_conflicts){.file = job->file};
         job->open = ctr_merge_open(&job->merge, job->file, row->birth, &job->conflicts);
         job->merge.row.origin = CTR_MADE_HERE;
+        ctr_run run = ctr_run_on(conn, job->file->schema, job->merge.entry.name);
+        if (job->open && job->writes) ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL); /* of its end */
     }
     return job->open && job->merge.shape.bounded && job->merge.shape.n_keys == row->n_keys &&
            ctr_row_find_key(&job->merge.row, row->keys) == SQLITE_OK && job->merge.row.found;
@@ -142,7 +144,7 @@ int64_t ctr_levelling_due(ctr_levelling *levels, ctr_file *file, const uint8_t f
 int64_t ctr_levelling_grant(ctr_levelling *levels, ctr_file *file, const uint8_t to[CTR_ID_SIZE])
 {
     int64_t n = 0;
-    level_walk job = {.levels = levels, .file = file};
+    level_walk job = {.levels = levels, .file = file, .writes = true};
     const ctr_leader *leader = ctr_file_identity(file) ? ctr_file_leader(file) : NULL;
     for (size_t i = 0; leader && i < levels->n && ctr_rc(file->conn) == SQLITE_OK; i++) {
         if (levels->rows[i].passed || !find_levelled(&job, &levels->rows[i])) continue;
