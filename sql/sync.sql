@@ -88,15 +88,16 @@ PRAGMA "{schema}".journal_mode;
 -- name: SYNC_JOIN
 DELETE FROM "{schema}"."{table}" WHERE 0;
 
--- Changes as lines: functions/lines.c, functions/take.c. Answers come first, whatever their number: rows may need them.
+-- Changes as lines: functions/lines.c, functions/take.c. Columns and answers come first, whatever their number: a
+-- bound must be known before the rows that it holds for, and rows may need answers.
 
 -- name: LINES_CHANGES
-SELECT CASE WHEN substr(change, 1, 1) = x'04' THEN 0 ELSE seq END, table_name, key_columns, key, change, seq, source, upto
+SELECT CASE WHEN substr(change, 1, 1) IN (x'03', x'04') THEN 0 ELSE seq END, table_name, key_columns, key, change, seq, source, upto
   FROM counter_changes(:since)
  WHERE own = :own AND partial = 1 AND of IS :of AND mine IS :mine ORDER BY 1;
 
 -- name: LINES_CHANGES_IN_SCOPE
-SELECT CASE WHEN substr(change, 1, 1) = x'04' THEN 0 ELSE seq END, table_name, key_columns, key, change, seq, source, upto
+SELECT CASE WHEN substr(change, 1, 1) IN (x'03', x'04') THEN 0 ELSE seq END, table_name, key_columns, key, change, seq, source, upto
   FROM counter_changes(:since)
  WHERE own = :own AND partial = 1 AND scope = :scope AND of IS :of AND mine IS :mine ORDER BY 1;
 

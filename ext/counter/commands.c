@@ -304,22 +304,6 @@ static int find_counter(ctr_conn *conn, const ctr_shape *shape, const char *name
     return found;
 }
 
-int ctr_commands_refuse_rights(ctr_file *file, const char *table, const ctr_shape *shape,
-                               const char *name)
-{
-    ctr_row row;
-    ctr_conn *conn = file->conn;
-    if (!shape->bounded || ctr_row_open(&row, file, table, shape)) return ctr_rc(conn);
-    if (ctr_rights_any(&row, ctr_shape_counter(shape, name)) && ctr_rc(conn) == SQLITE_OK)
-        ctr_problem_set(conn, SQLITE_ERROR,
-                        "column %s: this file may still take of it, which would be lost for all: "
-                        "counter_rights('%s') shows how much of which rows, 'grant <id>' gives it "
-                        "to another file",
-                        name, table);
-    ctr_row_close(&row);
-    return ctr_rc(conn);
-}
-
 /* The id is changed first: a new id does no harm if the drop fails. */
 static void drop_counter(ctr_table *table, const ctr_shape *shape, const char *name)
 {
@@ -334,7 +318,7 @@ static void drop_counter(ctr_table *table, const ctr_shape *shape, const char *n
         return;
     }
     const ctr_identity *identity = ctr_file_identity(table->file);
-    if (identity) ctr_commands_refuse_rights(table->file, table->name, shape, counter);
+    ctr_rights_refuse_new_id(table->file);
     if (ctr_rc(conn) != SQLITE_OK) return;
     if (identity && !*identity->name) ctr_succession_lineage_changed(table->file, CTR_WHY_DROPPED);
     raise_here(table, shape, counter);

@@ -332,10 +332,6 @@ void ctr_commands_run(ctr_table *table, sqlite3_value **columns);
 /* Adds or drops the counter that ctr_columns_ask() requests. */
 void ctr_commands_take(ctr_table *table, ctr_wanted *wanted);
 
-/* Fails if the file may take anything of a bounded counter that is to be dropped. */
-int ctr_commands_refuse_rights(ctr_file *file, const char *table, const ctr_shape *shape,
-                               const char *name);
-
 /* What asks for a check of the stored content: a command, or one of two PRAGMAs. */
 typedef enum ctr_integrity_extent {
     CTR_INTEGRITY_ALONE, /* nothing else checks the pages */

@@ -459,24 +459,16 @@ static void refuse_newer(ctr_table *table)
     ctr_problem_raise_if(conn, &trouble, trouble.rc != SQLITE_CORRUPT_VTAB);
 }
 
-/* What this file may take of a bounded counter would be lost for all. A damaged table can be
- * dropped. */
+/* A damaged table can be dropped. */
 static void refuse_rights(ctr_table *table)
 {
     ctr_conn *conn = table->joined.conn;
     ctr_problem damage;
     if (ctr_rc(conn) != SQLITE_OK) return;
     ctr_problem_try(conn, &damage);
-    bool any = false;
-    ctr_table_read(table);
-    if (damage.rc == SQLITE_OK && table->shape.bounded && ctr_file_identity(table->file))
-        any = ctr_rights_any(table->row, -1);
-    ctr_problem_raise_if(conn, &damage, ctr_problem_rolls_back(damage.rc));
-    if (any && ctr_rc(conn) == SQLITE_OK)
-        ctr_problem_set(conn, SQLITE_PERM,
-                        "this file may still take of its bounded counters: counter_rights('%s') "
-                        "shows what, 'grant <id>' gives it to another file",
-                        table->name);
+    ctr_rights_refuse_new_id(table->file);
+    ctr_problem_raise_if(conn, &damage,
+                         damage.rc == SQLITE_PERM || ctr_problem_rolls_back(damage.rc));
 }
 
 /* Removes what the table has in the stored tables of the file. If these are damaged, or the table
@@ -507,12 +499,12 @@ static int table_destroy(sqlite3_vtab *base)
                         "it holds the counters of the tracked table %s and cannot be dropped: "
                         "counter_untrack('%s') stops tracking",
                         tracked, tracked);
-    refuse_rights(table);
     ctr_batch_flush_all(table->file);
+    bool forgets = has_shards(table);
+    if (forgets) refuse_rights(table);
     ctr_stream_release(&table->streams);
     ctr_tab_release(table->own_rows.tab);
     tell_another(table);
-    bool forgets = has_shards(table);
     forget_by(table, ctr_stored_forget);
     forget_by(table, ctr_fold_drop);
     ctr_tab_forget(table->file, table->name);

@@ -1215,7 +1215,7 @@ static void drop_tracked_column(tracking_call *call, const char *name)
     if (ctr_rc(call->conn) != SQLITE_OK) return;
     char *own = ctr_text_copy(call->conn, ctr_shape_counter_name(&call->shape, counter));
     const ctr_identity *identity = ctr_file_identity(call->file);
-    if (identity && own) ctr_commands_refuse_rights(call->file, call->counters, &call->shape, own);
+    if (identity) ctr_rights_refuse_new_id(call->file);
     if (ctr_rc(call->conn) == SQLITE_OK && identity && !*identity->name)
         ctr_succession_lineage_changed(call->file, CTR_WHY_DROPPED);
     if (ctr_rc(call->conn) == SQLITE_OK) raise_column(call, own);
@@ -1223,18 +1223,6 @@ static void drop_tracked_column(tracking_call *call, const char *name)
     if (call->shape.replicated) ctr_run_with(&run, CTR_SQL_COLUMNS_ENDED, ":name t", own);
     sqlite3_free(own);
     tracking_open_counters(call);
-}
-
-/* Fails if this file may take anything of a bounded counter: what becomes of the table is judged
- * after who the file is. */
-static void refuse_all_rights(tracking_call *call)
-{
-    bool asks = ctr_rc(call->conn) == SQLITE_OK && call->shape.bounded;
-    if (!asks || !ctr_file_identity(call->file)) return;
-    for (int i = 0; i < call->shape.n_counters; i++)
-        if (ctr_commands_refuse_rights(call->file, call->counters, &call->shape,
-                                       ctr_shape_counter_name(&call->shape, i)))
-            return;
 }
 
 /* Does what counter_untrack asks for. Returns the number of columns that are no longer tracked. */
@@ -1249,7 +1237,7 @@ static int64_t tracking_untrack(tracking_call *call)
     ctr_run run = ctr_run_on(call->conn, call->schema, call->counters);
     if (call->n == 0) {
         n = call->shape.n_counters;
-        refuse_all_rights(call);
+        ctr_rights_refuse_new_id(call->file);
         note_untracked(call);
         ctr_triggers_drop(call->conn, call->schema, call->counters);
         ctr_run_do(&run, CTR_SQL_TRACK_DROP, NULL);

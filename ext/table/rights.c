@@ -182,7 +182,7 @@ int ctr_rights_refuse_bound(ctr_file *file, const char *counter)
 
 /* ---- dropping -------------------------------------------------------------------------------- */
 
-/* Returns whether the file may take anything of the counter of a row that a walk stands on. */
+/* Returns whether the file may take anything of a counter of the row that a walk stands on. */
 static bool may_take(ctr_row *row, sqlite3_stmt *stands, int counter, ctr_rights *rights)
 {
     ctr_cell cell;
@@ -195,17 +195,49 @@ static bool may_take(ctr_row *row, sqlite3_stmt *stands, int counter, ctr_rights
     return ctr_sum_is_positive(&mine);
 }
 
-bool ctr_rights_any(ctr_row *row, int counter)
+static bool may_take_any(ctr_row *row)
 {
     bool any = false;
     ctr_walk walk;
     ctr_rights rights = {.list = NULL};
-    if (!row->shape->bounded || ctr_journal_refresh(row->tab)) return false;
+    if (ctr_journal_refresh(row->tab)) return false;
     ctr_stream_walk_open(&walk, row, CTR_WALK_ALL, 0);
     while (!any && ctr_stream_walk_next(&walk))
         for (int i = 0; i < row->shape->n_counters && !any; i++)
-            any = (counter < 0 || counter == i) && may_take(row, walk.row, i, &rights);
+            any = may_take(row, walk.row, i, &rights);
     ctr_stream_walk_close(&walk);
     ctr_rights_close_list(&rights);
     return any;
+}
+
+/* Does the file hold rights to a table? */
+static bool holds_rights(ctr_file *file, const char *table)
+{
+    ctr_row row;
+    ctr_shape shape = {0};
+    ctr_run run = ctr_run_on(file->conn, file->schema, table);
+    if (!ctr_run_once(&run, ctr_run_prepare(&run, CTR_SQL_COLUMNS_ANY_BOUNDED))) return false;
+    bool holds = false;
+    if (ctr_stored_read(&shape, file->conn, file->schema, table) == SQLITE_OK) {
+        holds = ctr_row_open(&row, file, table, &shape) == SQLITE_OK && may_take_any(&row);
+        ctr_row_close(&row);
+    }
+    ctr_shape_close(&shape);
+    return holds && ctr_rc(file->conn) == SQLITE_OK;
+}
+
+int ctr_rights_refuse_new_id(ctr_file *file)
+{
+    ctr_catalog catalog = {0};
+    if (!ctr_file_identity(file)) return ctr_rc(file->conn);
+    ctr_catalog_read(&catalog, file);
+    for (int i = 0; i < catalog.n && ctr_rc(file->conn) == SQLITE_OK; i++)
+        if (holds_rights(file, catalog.entries[i].name))
+            ctr_problem_set(file->conn, SQLITE_PERM,
+                            "the file would take another id, and what it may take of bounded "
+                            "counters of %s would be lost for all: counter_rights('%s') shows it, "
+                            "and 'grant <id>' gives it to another file",
+                            catalog.entries[i].name, catalog.entries[i].name);
+    ctr_catalog_close(&catalog);
+    return ctr_rc(file->conn);
 }

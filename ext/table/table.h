@@ -1841,9 +1841,9 @@ bool ctr_rights_is_lost(const uint8_t id[CTR_ID_SIZE]);
  * take again what the lost file has taken. */
 int ctr_rights_refuse_bound(ctr_file *file, const char *counter);
 
-/* Returns whether this file may take anything of a bounded counter of any row, or of this one if it
- * is not -1: then the table must not be dropped. */
-bool ctr_rights_any(ctr_row *row, int counter);
+/* Fails if this file may take anything of a bounded counter of any of its tables: a drop would give
+ * it another id, which holds nothing. Judges first who the file is. */
+int ctr_rights_refuse_new_id(ctr_file *file);
 
 /* Drop what memory has of openings; the second frees it. */
 void ctr_rights_forget(ctr_tab *tab);

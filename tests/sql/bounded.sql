@@ -1,0 +1,312 @@
+-- counter_bound, counter_rights, 'grant <id>': counters that never go below zero in all files together.
+
+-- # a-bounded-counter-of-a-counter-table-is-counted-down-to-zero-and-no-further
+CREATE VIRTUAL TABLE credits USING counter(user TEXT PRIMARY KEY, n COUNTER, m COUNTER);
+INSERT INTO credits(user, n, m) VALUES ('ann', 10, 10);
+SELECT counter_bound('credits', 'n');
+--= 0
+INSERT INTO credits(user, n, m) VALUES ('ann', -4, -14);
+SELECT user, n, m FROM credits;
+--= ann|6|-4
+INSERT INTO credits(user, n) VALUES ('ann', -7);
+--! credits: row ('ann'): column n: this file may take 6 of the 6: have a file grant it some, or sync with one
+UPDATE credits SET n = -1;
+--! credits: row ('ann'): column n: this file may take 6 of the 6: have a file grant it some, or sync with one
+INSERT OR REPLACE INTO credits(user, n) VALUES ('ann', -2);
+--! credits: row ('ann'): column n: this file may take 6 of the 6: have a file grant it some, or sync with one
+INSERT INTO credits(user, n) VALUES ('bob', -1);
+--! credits: row ('bob'): column n: this file may take none of the 0: have a file grant it some, or sync with one
+INSERT OR IGNORE INTO credits(user, n) VALUES ('bob', -1);
+UPDATE OR IGNORE credits SET n = n - 7, m = 5;
+INSERT OR IGNORE INTO credits(user, n, request_id) VALUES ('bob', -1, 'r');
+--! credits: row ('bob'): column n: this file may take none of the 0: have a file grant it some, or sync with one
+SELECT count(*) FROM counter_requests;
+--= 0
+SELECT user, n, m FROM credits;
+--= ann|6|-4
+UPDATE credits SET n = 0;
+INSERT INTO credits(user, n) VALUES ('ann', 3);
+SELECT key, column_name, rights, here FROM counter_rights('credits');
+--= ["ann"]|n|3|1
+INSERT INTO credits(credits) VALUES ('integrity-check');
+
+-- # of-a-tracked-table-nothing-of-a-refused-statement-stays-whatever-its-conflict-clause
+CREATE TABLE seats(hall TEXT PRIMARY KEY, name TEXT UNIQUE, free INTEGER);
+INSERT INTO seats VALUES ('A', 'big', 5), ('B', 'small', 3);
+SELECT counter_replicate('seats', 'free'), counter_bound('seats', 'free');
+--= 2|0
+UPDATE seats SET free = free - 4;
+--! seats: row ('B'): column free: this file may take 3 of the 3: have a file grant it some, or sync with one
+UPDATE OR IGNORE seats SET free = free - 4;
+--! seats: row ('B'): column free: this file may take 3 of the 3: have a file grant it some, or sync with one
+UPDATE OR FAIL seats SET free = free - 4;
+--! seats: row ('B'): column free: this file may take 3 of the 3: have a file grant it some, or sync with one
+UPDATE OR REPLACE seats SET free = free - 4;
+--! seats: row ('B'): column free: this file may take 3 of the 3: have a file grant it some, or sync with one
+INSERT INTO seats VALUES ('C', 'tiny', -1);
+--! seats: row ('C'): column free: this file may take none of the 0: have a file grant it some, or sync with one
+INSERT INTO seats VALUES ('A', 'x', 1) ON CONFLICT(hall) DO UPDATE SET free = free - 6;
+--! seats: row ('A'): column free: this file may take 5 of the 5: have a file grant it some, or sync with one
+SELECT group_concat(hall || free, ' ') FROM seats;
+--= A5 B3
+BEGIN;
+UPDATE seats SET free = free - 2;
+SAVEPOINT x;
+UPDATE seats SET free = free - 2 WHERE hall = 'B';
+--! seats: row ('B'): column free: this file may take 1 of the 1: have a file grant it some, or sync with one
+UPDATE seats SET free = free - 1 WHERE hall = 'B';
+ROLLBACK TO x;
+SELECT key, rights FROM counter_rights('seats');
+--= ["A"]|3
+--= ["B"]|1
+COMMIT;
+UPDATE seats SET free = NULL WHERE hall = 'A';
+DELETE FROM seats WHERE hall = 'B';
+SELECT count(*), max(free) FROM seats;
+--= 1|NULL
+
+-- # rights-are-granted-and-whoever-has-them-may-take
+CREATE TABLE seats(hall TEXT PRIMARY KEY, free INTEGER);
+INSERT INTO seats VALUES ('A', 12);
+SELECT counter_track('seats', 'free'), counter_bound('seats', 'free');
+--= 1|0
+ATTACH 'door.db' AS door;
+CREATE TABLE door.seats(hall TEXT PRIMARY KEY, free INTEGER);
+SELECT counter_track('door.seats', 'free');
+--= 0
+CREATE TEMP TABLE id AS SELECT id FROM counter_identity('door');
+SELECT rows_changed FROM counter_push('door');
+--= 1
+UPDATE door.seats SET free = free - 1;
+--! seats: row ('A'): column free: this file may take none of the 12: have a file grant it some, or sync with one
+INSERT INTO seats_counters(seats_counters, hall, free) SELECT 'grant ' || id, 'A', 4 FROM id;
+INSERT INTO seats_counters(seats_counters, hall, free) SELECT 'grant ' || id, 'A', 9 FROM id;
+--! seats_counters: row ('A'): column free: this file may grant 8 of the 12: have a file grant it some, or sync with one
+SELECT rows_changed FROM counter_push('door');
+--= 1
+UPDATE door.seats SET free = free - 4;
+UPDATE door.seats SET free = free - 1;
+--! seats: row ('A'): column free: this file may take none of the 8: have a file grant it some, or sync with one
+DELETE FROM door.seats;
+--! seats: row ('A'): column free: others may take 8 of the 8, and would go on: have them grant it to this file, or count anew what is there by the command 'reset free', which ends their rights
+UPDATE door.seats SET free = NULL;
+--! seats: row ('A'): column free: others may take 8 of the 8, and would go on: have them grant it to this file, or count anew what is there by the command 'reset free', which ends their rights
+INSERT INTO seats_counters(seats_counters, hall, free) VALUES ('grant 00000000-0000-0000-0000-000000000000', 'A', 2);
+SELECT id = '00000000-0000-0000-0000-000000000000', rights, here FROM counter_rights('seats') ORDER BY rights;
+--= 1|2|0
+--= 0|4|0
+--= 0|6|1
+SELECT rows_changed FROM counter_pull('door');
+--= 1
+SELECT free FROM seats;
+--= 8
+SELECT rights, here FROM counter_rights('seats') WHERE id NOT LIKE '0000%';
+--= 6|1
+INSERT INTO seats_counters(seats_counters, hall, free) VALUES ('reset', 'A', 20);
+SELECT rights, here FROM counter_rights('seats');
+--= 20|1
+SELECT rows_changed FROM counter_push('door');
+--= 1
+SELECT counter_table_digest('seats') = counter_table_digest('seats', 'door');
+--= 1
+
+-- # a-bad-grant-is-refused-and-changes-nothing
+CREATE VIRTUAL TABLE c USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
+INSERT INTO c(k, n, m) VALUES ('a', 5, 5);
+SELECT counter_bound('c', 'n');
+--= 0
+INSERT INTO c(c, k, n) VALUES ('grant nobody', 'a', 1);
+--! c: 'grant' names the id of a file, as counter_identity() shows it there, not 'nobody'
+INSERT INTO c(c, k, n) VALUES ('grant 00000000-0000-8000-8000-000000000000', 'a', 1);
+--! c: 'grant' names the id of a file, as counter_identity() shows it there, not '00000000-0000-8000-8000-000000000000'
+INSERT INTO c(c, k, n) SELECT 'grant ' || id, 'a', 1 FROM counter_identity();
+--! c: 'grant' names this file, which has what it would get
+INSERT INTO c(c, k, n) VALUES ('grant 00000000-0000-0000-0000-000000000000', 'a', -1);
+--! c: column n: a grant is at least 1, not -1
+INSERT INTO c(c, k, n) VALUES ('grant 00000000-0000-0000-0000-000000000000', 'a', 0);
+--! c: column n: a grant is at least 1, not 0
+INSERT INTO c(c, k, n) VALUES ('grant 00000000-0000-0000-0000-000000000000', 'a', 'x');
+--! c: column n: a counter takes an INTEGER, not TEXT 'x'
+INSERT INTO c(c, k, m) VALUES ('grant 00000000-0000-0000-0000-000000000000', 'a', 1);
+--! c: column m has no bound, so everybody may take of it: counter_bound gives it one
+INSERT INTO c(c, k) VALUES ('grant 00000000-0000-0000-0000-000000000000', 'a');
+--! c: 'grant' needs a value for a bounded counter: how much is granted
+INSERT INTO c(c, k, n) VALUES ('grant 00000000-0000-0000-0000-000000000000', 'b', 1);
+--! c: there is no row ('b')
+INSERT INTO c(c, n) VALUES ('grant 00000000-0000-0000-0000-000000000000', 1);
+--! c: key column k must not be NULL
+INSERT INTO c(c, k, n) VALUES ('grant 00000000-0000-0000-0000-000000000000', 'a', 6);
+--! c: row ('a'): column n: this file may grant 5 of the 5: have a file grant it some, or sync with one
+SELECT rights, here FROM counter_rights('c');
+--= 5|1
+
+-- # what-cannot-be-bounded-is-refused
+CREATE TABLE seats(hall TEXT PRIMARY KEY, name TEXT, free INTEGER);
+SELECT counter_replicate('seats', 'free');
+--= 0
+SELECT counter_bound('seats', 'name');
+--! counter_bound: seats: 'name' is no counter: only a counter can have a bound
+SELECT counter_bound('seats', 'hall');
+--! counter_bound: seats: 'hall' is no counter: only a counter can have a bound
+SELECT counter_bound('seats', 'none');
+--! counter_bound: seats: 'none' is no counter: only a counter can have a bound
+SELECT counter_bound('none', 'free');
+--! counter_bound: there is no tracked table 'none'
+SELECT counter_bound('seats', NULL);
+--! counter_bound: the name of a counter must be TEXT, not NULL
+SELECT counter_bound('seats_counters', 'free'), counter_bound('seats', 'free');
+--= 0|0
+SELECT count(*) FROM counter_rights('seats');
+--= 0
+
+-- # a-file-with-a-name-takes-no-bound-of-its-own-or-of-another-file
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.c USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO phone.c(k, n) VALUES ('a', 5);
+SELECT length(counter_init('dc1:rack1'));
+--= 36
+CREATE VIRTUAL TABLE main.c USING counter(k TEXT PRIMARY KEY, n COUNTER);
+SELECT counter_bound('main.c', 'n');
+--! counter_bound: column n: this file has the name dc1:rack1, and a file with a name takes no bound: its successor would take again what it has taken
+SELECT counter_bound('phone.c', 'n');
+--= 0
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table c: column n: this file has the name dc1:rack1, and a file with a name takes no bound: its successor would take again what it has taken
+INSERT INTO main.c(k, n) VALUES ('a', -1);
+SELECT n FROM main.c;
+--= -1
+
+-- # a-bound-covers-what-others-have-taken-before-as-far-as-this-file-can
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE main.c USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE phone.c USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO main.c(k, n) VALUES ('a', 10), ('b', 2);
+INSERT INTO phone.c(k, n) VALUES ('a', -3), ('b', -5);
+SELECT rows_changed FROM counter_sync('phone');
+--~ *
+SELECT counter_bound('c', 'n');
+--= 1
+SELECT key, rights, here FROM counter_rights('c') ORDER BY key, here;
+--= ["a"]|7|1
+--= ["b"]|-3|0
+--= ["b"]|0|1
+SELECT counter_bound('c', 'n');
+--= 1
+SELECT rows_changed > 0 FROM counter_push('phone');
+--= 1
+INSERT INTO phone.c(k, n) VALUES ('a', -1);
+--! c: row ('a'): column n: this file may take none of the 7: have a file grant it some, or sync with one
+INSERT INTO phone.c(k, n) VALUES ('b', 4);
+INSERT INTO phone.c(k, n) VALUES ('b', -1);
+INSERT INTO phone.c(k, n) VALUES ('b', -1);
+--! c: row ('b'): column n: this file may take none of the 0: have a file grant it some, or sync with one
+
+-- # openings-are-held-by-who-made-them-and-by-nobody-if-they-were-declared-the-same-before
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE office.p(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL DEFAULT 0);
+INSERT INTO main.p VALUES ('tea', 500);
+INSERT INTO office.p VALUES ('tea', 500);
+SELECT counter_track('main.p', 'stock', 'opening=same'), counter_track('office.p', 'stock', 'opening=same');
+--= 1|1
+SELECT counter_bound('main.p', 'stock');
+--= 1
+SELECT id, rights FROM counter_rights('p') WHERE rights <> 0;
+--= 00000000-0000-0000-0000-000000000000|500
+SELECT rows_changed > 0 FROM counter_push('office');
+--= 1
+UPDATE office.p SET stock = 499;
+--! p: row ('tea'): column stock: this file may take none of the 500: have a file grant it some, or sync with one
+INSERT INTO office.p_counters(p_counters, sku, stock) VALUES ('reset', 'tea', 500);
+SELECT rights, here FROM counter_rights('p', 'office');
+--~ 500|[01]
+UPDATE office.p SET stock = 499;
+
+-- # a-changed-key-takes-along-what-others-may-take
+CREATE TABLE seats(hall TEXT PRIMARY KEY, free INTEGER);
+INSERT INTO seats VALUES ('A', 12);
+SELECT counter_replicate('seats', 'free'), counter_bound('seats', 'free');
+--= 1|0
+INSERT INTO seats_counters(seats_counters, hall, free) VALUES ('grant 11111111-1111-4111-8111-111111111111', 'A', 4);
+UPDATE seats SET hall = 'B', free = free - 9;
+--! seats: row ('B'): column free: this file may take 8 of the 12: have a file grant it some, or sync with one
+UPDATE seats SET hall = 'B', free = free - 8;
+SELECT key, rights, here FROM counter_rights('seats') ORDER BY here;
+--= ["B"]|4|0
+--= ["B"]|0|1
+SELECT * FROM seats;
+--= B|4
+
+-- # what-this-file-may-take-is-not-dropped-with-its-table-or-its-column
+CREATE TABLE seats(hall TEXT PRIMARY KEY, free INTEGER, sold INTEGER DEFAULT 0);
+INSERT INTO seats VALUES ('A', 1, 0);
+SELECT counter_track('seats', 'free', 'sold'), counter_bound('seats', 'free');
+--= 1|0
+SELECT counter_untrack('seats');
+--! counter_untrack: the file would take another id, and what it may take of bounded counters of seats_counters would be lost for all: counter_rights('seats_counters') shows it, and 'grant <id>' gives it to another file
+SELECT counter_untrack('seats', 'free');
+--! counter_untrack: the file would take another id, and what it may take of bounded counters of seats_counters would be lost for all: counter_rights('seats_counters') shows it, and 'grant <id>' gives it to another file
+SELECT counter_untrack('seats', 'sold');
+--! counter_untrack: the file would take another id, and what it may take of bounded counters of seats_counters would be lost for all: counter_rights('seats_counters') shows it, and 'grant <id>' gives it to another file
+UPDATE seats SET free = 0;
+SELECT counter_untrack('seats', 'sold');
+--= 1
+SELECT counter_untrack('seats');
+--= 1
+CREATE VIRTUAL TABLE c USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
+INSERT INTO c(k, n) VALUES ('a', 1);
+SELECT counter_bound('c', 'n');
+--= 0
+INSERT INTO c(c) VALUES ('drop column n');
+--! c: the file would take another id, and what it may take of bounded counters of c would be lost for all: counter_rights('c') shows it, and 'grant <id>' gives it to another file
+INSERT INTO c(c) VALUES ('drop column m');
+--! c: the file would take another id, and what it may take of bounded counters of c would be lost for all: counter_rights('c') shows it, and 'grant <id>' gives it to another file
+DROP TABLE c;
+--! access permission denied
+INSERT INTO c(c, k, n) VALUES ('grant 11111111-1111-4111-8111-111111111111', 'a', 1);
+DROP TABLE c;
+
+-- # a-counter-that-is-added-again-has-no-bound
+CREATE VIRTUAL TABLE c USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
+SELECT counter_bound('c', 'n');
+--= 0
+INSERT INTO c(c) VALUES ('drop column n');
+INSERT INTO c(c) VALUES ('add column n');
+INSERT INTO c(k, n) VALUES ('a', -1);
+SELECT n FROM c;
+--= -1
+SELECT counter_bound('c', 'n');
+--= 1
+
+-- # a-bound-travels-by-changes-as-rows-and-by-lines-before-the-rows
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE c USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO c(k, n) VALUES ('a', 5);
+SELECT counter_bound('c', 'n');
+--= 0
+SELECT counter_change_json(f.change), kind FROM counter_changes(0) AS f, counter_change(f.change) WHERE counter_change_json(f.change) LIKE '%"tells":"column"%';
+--= {"tells":"column","name":"n","kind":"counter","generation":1,"bounded":true}|bounded counter
+SELECT hex(counter_change_of('{"tells":"column","name":"n","kind":"counter","generation":1,"bounded":true}'));
+--= 03016E010101
+SELECT counter_change_of('{"tells":"column","name":"n","kind":"counter","generation":1,"bounded":false}');
+--! counter_change_of: the member bounded must be true, or missing, not false
+SELECT counter_change_of('{"tells":"column","name":"n","kind":"counter","generation":2,"bounded":true}');
+--! counter_change_of: the change: column n is bounded, and no counter that is there
+SELECT json_extract(line, '$.changes[0].change'), substr(json_extract(line, '$.changes[1].change'), 1, 2) FROM counter_lines(0);
+--= 03016e010101|01
+
+-- # integrity-check-and-optimize-take-bounds-as-they-are
+CREATE VIRTUAL TABLE c USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO c(k, n) VALUES ('a', 5);
+SELECT counter_bound('c', 'n');
+--= 0
+INSERT INTO c(c, k, n) VALUES ('grant 11111111-1111-4111-8111-111111111111', 'a', 2);
+INSERT INTO c(k, n) VALUES ('a', -1);
+INSERT INTO c(c) VALUES ('integrity-check');
+INSERT INTO c(c) VALUES ('optimize');
+SELECT rights, here FROM counter_rights('c') ORDER BY here;
+--= 2|0
+--= 2|1
+INSERT INTO c(k, n) VALUES ('a', -3);
+--! c: row ('a'): column n: this file may take 2 of the 4: have a file grant it some, or sync with one
+INSERT INTO c(c) VALUES ('integrity-check');
