@@ -421,7 +421,9 @@ typedef struct ctr_taken_row {
  * Then later rows include counts made since the start, and reading fails while there are
  * uncommitted counts. */
 
-enum { CTR_LINE_VALUES_MOST = 4 << 20 };
+#ifndef CTR_LINE_VALUES_MOST
+#define CTR_LINE_VALUES_MOST (4 << 20)
+#endif
 
 /* What is asked for. */
 typedef struct ctr_feed_query {

@@ -132,6 +132,59 @@ UPDATE p SET a = 2;
 SELECT value, stamp > 9000000000000000, too_large FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE c.column_name = 'a';
 --= 2|1|NULL
 
+-- # a-row-that-was-born-first-has-nothing-of-the-values-that-were-too-large-of-the-other
+CREATE TABLE p(id INTEGER PRIMARY KEY AUTOINCREMENT, a);
+SELECT counter_replicate('p', 'keys=spread');
+--= 0
+CREATE TEMP TABLE told(name, json);
+INSERT INTO told VALUES
+  ('late', '{"tells":"row","row":{"life":1,"stamp":{"number":9000000000000009,"id":"00000000-0000-0000-0000-00000000000a"},"birth":{"number":9000000000000009,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"a","kind":"regular","generation":0,"stamp":{"number":9000000000000009,"id":"00000000-0000-0000-0000-00000000000a"},"value":"late"}]}'),
+  ('late and large', '{"tells":"row","row":{"life":1,"stamp":{"number":9000000000000009,"id":"00000000-0000-0000-0000-00000000000a"},"birth":{"number":9000000000000009,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"a","kind":"regular","generation":0,"stamp":{"number":9000000000000900,"id":"00000000-0000-0000-0000-00000000000a"},"too_large":5000000}]}'),
+  ('early', '{"tells":"row","row":{"life":1,"stamp":{"number":9000000000000005,"id":"00000000-0000-0000-0000-00000000000a"},"birth":{"number":9000000000000005,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"a","kind":"regular","generation":0,"stamp":{"number":9000000000000005,"id":"00000000-0000-0000-0000-00000000000a"},"value":"early"}]}'),
+  ('early and large', '{"tells":"row","row":{"life":1,"stamp":{"number":9000000000000005,"id":"00000000-0000-0000-0000-00000000000a"},"birth":{"number":9000000000000005,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"a","kind":"regular","generation":0,"stamp":{"number":9000000000000080,"id":"00000000-0000-0000-0000-00000000000a"},"too_large":6000000}]}');
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'p', counter_key(4611686018427387), counter_change_of(json), 1, '00000000-0000-0000-0000-00000000000a' FROM told WHERE name = 'late';
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'p', counter_key(4611686018427387), counter_change_of(json), 1, '00000000-0000-0000-0000-00000000000a' FROM told WHERE name = 'late and large';
+SELECT c.value, c.stamp, c.too_large FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE c.column_name = 'a';
+--= NULL|9000000000000900|5000000
+SELECT column_name, shown, why FROM counter_tracked WHERE state = 'differs';
+--= a|late|another file has a value of 5000000 bytes, and lines carry 4194304 of a row: a pull brings it
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'p', counter_key(4611686018427387), counter_change_of(json), 1, '00000000-0000-0000-0000-00000000000a' FROM told WHERE name = 'early';
+SELECT c.value, c.stamp, c.too_large FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE c.column_name = 'a';
+--= early|9000000000000005|NULL
+SELECT column_name, shown, why FROM counter_tracked WHERE state = 'differs';
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'p', counter_key(4611686018427387), counter_change_of(json), 1, '00000000-0000-0000-0000-00000000000a' FROM told WHERE name = 'late and large';
+SELECT c.value, c.stamp, c.too_large FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE c.column_name = 'a';
+--= early|9000000000000005|NULL
+SELECT column_name, shown, why FROM counter_tracked WHERE state = 'differs';
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'p', counter_key(4611686018427387), counter_change_of(json), 1, '00000000-0000-0000-0000-00000000000a' FROM told WHERE name = 'early and large';
+SELECT c.value, c.stamp, c.too_large FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE c.column_name = 'a';
+--= NULL|9000000000000080|6000000
+SELECT column_name, shown, why FROM counter_tracked WHERE state = 'differs';
+--= a|early|another file has a value of 6000000 bytes, and lines carry 4194304 of a row: a pull brings it
+
+-- # it-has-its-own-also-if-that-comes-with-it
+CREATE TABLE p(id INTEGER PRIMARY KEY AUTOINCREMENT, a);
+SELECT counter_replicate('p', 'keys=spread');
+--= 0
+CREATE TEMP TABLE told(name, json);
+INSERT INTO told VALUES
+  ('late', '{"tells":"row","row":{"life":1,"stamp":{"number":9000000000000009,"id":"00000000-0000-0000-0000-00000000000a"},"birth":{"number":9000000000000009,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"a","kind":"regular","generation":0,"stamp":{"number":9000000000000009,"id":"00000000-0000-0000-0000-00000000000a"},"value":"late"}]}'),
+  ('late and large', '{"tells":"row","row":{"life":1,"stamp":{"number":9000000000000009,"id":"00000000-0000-0000-0000-00000000000a"},"birth":{"number":9000000000000009,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"a","kind":"regular","generation":0,"stamp":{"number":9000000000000900,"id":"00000000-0000-0000-0000-00000000000a"},"too_large":5000000}]}'),
+  ('early', '{"tells":"row","row":{"life":1,"stamp":{"number":9000000000000005,"id":"00000000-0000-0000-0000-00000000000a"},"birth":{"number":9000000000000005,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"a","kind":"regular","generation":0,"stamp":{"number":9000000000000005,"id":"00000000-0000-0000-0000-00000000000a"},"value":"early"}]}'),
+  ('early and large', '{"tells":"row","row":{"life":1,"stamp":{"number":9000000000000005,"id":"00000000-0000-0000-0000-00000000000a"},"birth":{"number":9000000000000005,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"a","kind":"regular","generation":0,"stamp":{"number":9000000000000080,"id":"00000000-0000-0000-0000-00000000000a"},"too_large":6000000}]}');
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'p', counter_key(4611686018427387), counter_change_of(json), 1, '00000000-0000-0000-0000-00000000000a' FROM told WHERE name = 'late';
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'p', counter_key(4611686018427387), counter_change_of(json), 1, '00000000-0000-0000-0000-00000000000a' FROM told WHERE name = 'late and large';
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'p', counter_key(4611686018427387), counter_change_of(json), 1, '00000000-0000-0000-0000-00000000000a' FROM told WHERE name = 'early and large';
+SELECT c.value, c.stamp, c.too_large FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE c.column_name = 'a';
+--= NULL|9000000000000080|6000000
+SELECT column_name, shown, why FROM counter_tracked WHERE state = 'differs';
+--= a|NULL|another file has a value of 6000000 bytes, and lines carry 4194304 of a row: a pull brings it
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'p', counter_key(4611686018427387), counter_change_of(json), 1, '00000000-0000-0000-0000-00000000000a' FROM told WHERE name = 'early';
+SELECT c.value, c.stamp, c.too_large FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE c.column_name = 'a';
+--= NULL|9000000000000080|6000000
+SELECT column_name, shown, why FROM counter_tracked WHERE state = 'differs';
+--= a|early|another file has a value of 6000000 bytes, and lines carry 4194304 of a row: a pull brings it
+
 -- # a-value-comes-back-as-it-was-told
 CREATE TABLE r(k TEXT PRIMARY KEY, b);
 SELECT counter_replicate('r');
