@@ -231,6 +231,10 @@ SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter"
 --! counter_change_of: the member clock must be 1 ... 9223372036854775807, not 0
 SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"00000000-0000-0000-0000-00000000000a","clock":1,"value":1.5}]}}]}');
 --! counter_change_of: the member value must be -9223372036854775808 ... 9223372036854775807, not 1.5
+SELECT counter_change_of('{"tells":"row","columns":[{"name":"m","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"00000000-0000-0000-0000-00000000000a","clock":4611686018427387903,"value":1}]}},{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"00000000-0000-0000-0000-00000000000a","clock":4611686018427387904,"value":1}]}}]}');
+--! counter_change_of: column n: the shard of 00000000-0000-0000-0000-00000000000a has the clock 4611686018427387904, and the highest is 4611686018427387903
+SELECT length(counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"00000000-0000-0000-0000-00000000000a","clock":4611686018427387903,"value":1}]}}]}'));
+--= 36
 SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"regular","generation":0,"stamp":null}]}');
 --! counter_change_of: the change: column n is regular, and the row is not that of a replicated table
 SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":2,"cell":{"life":2}}]}');
