@@ -185,6 +185,22 @@ SELECT c.value, c.stamp, c.too_large FROM counter_changes(0) AS f, counter_chang
 SELECT column_name, shown, why FROM counter_tracked WHERE state = 'differs';
 --= a|early|another file has a value of 6000000 bytes, and lines carry 4194304 of a row: a pull brings it
 
+-- # a-condition-with-or-on-the-parts-of-a-change-needs-no-other-argument
+CREATE TABLE r(k TEXT PRIMARY KEY, b, n INTEGER NOT NULL DEFAULT 0);
+SELECT counter_replicate('r', 'n');
+--= 0
+INSERT INTO r VALUES('a', 'x', 1);
+SELECT c.kind, c.value FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE c.kind = 'counter' OR c.kind = 'regular' ORDER BY 1;
+--= counter|1
+--= regular|x
+SELECT c.kind, c.value FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE c.kind = 'counter' OR c.value = 'x' ORDER BY 1;
+--= counter|1
+--= regular|x
+SELECT count(*) FROM counter_change WHERE kind = 'counter' OR kind = 'regular';
+--! counter_change: one argument is needed, a change, from counter_changes
+SELECT count(*) FROM counter_change;
+--! counter_change: one argument is needed, a change, from counter_changes
+
 -- # a-value-comes-back-as-it-was-told
 CREATE TABLE r(k TEXT PRIMARY KEY, b);
 SELECT counter_replicate('r');
