@@ -1,4 +1,4 @@
-"""test_directories.py - each call of the system on a directory that files sync with fails, once and from then on: nothing is
+"""test_directory_calls.py - each call of the system on a directory that files sync with fails, once and from then on: nothing is
 lost or doubled, and the next sync does all."""
 import ctypes
 import os
