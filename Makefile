@@ -28,7 +28,8 @@
 #   make bench-browser    size and speed of the module for browsers
 #   make test-fleet       P  CLIENTS=100 sync at once with a file under gunicorn, and one in Node
 #   make test-packages    make dist twice, in two folders; its Debian packages in a new system, as root
-#   make test-bounds      P  scripts and property tests where a journal is folded all the time
+#   make test-bounds      P  scripts and property tests where a journal is folded all the time, and
+#                         lines carry little
 #   make faults           P  each call of memory and disk fails, in every statement of every script
 #   make fuzz             P  libFuzzer over the targets of tests/fuzz/, SECONDS=60 each
 #   make model            P  all states that DEPTH=5 operations on three files can reach
@@ -262,19 +263,24 @@ test:
 	@tests/run
 
 # Each in a copy of the sources, for the tests look for the library in build/.
-BOUNDS := build/bounds/tiny build/bounds/none build/bounds/ahead
+BOUNDS := build/bounds/tiny build/bounds/none build/bounds/ahead build/bounds/short
 build/bounds/tiny: LIMITS := -DCTR_JOURNAL_AMOUNTS=4 -DCTR_JOURNAL_ROWS=2 -DCTR_CACHE_BYTES=600 -DCTR_PULL_MILLISECONDS=0
 build/bounds/none: LIMITS := -DCTR_JOURNAL_AMOUNTS=0 -DCTR_JOURNAL_ROWS=0 -DCTR_CACHE_BYTES=0
 build/bounds/ahead: LIMITS := -DCTR_JOURNAL_AMOUNTS=4 -DCTR_CACHE_MISSED=0
+build/bounds/short: LIMITS := -DCTR_LINE_VALUES_MOST=200
+build/bounds/short: BOUNDED := tests/property/test_all_ways.py
+build/bounds/short: BOUNDED_SCRIPTS :=
+$(filter-out %/short,$(BOUNDS)): BOUNDED_SCRIPTS := tests/sql/*.sql
+$(filter-out %/short,$(BOUNDS)): BOUNDED := tests/fault tests/property
 test-bounds: $(BOUNDS)
 $(BOUNDS): build/bounds/%:
 	@tools/setup test
 	rm -rf $@
 	mkdir -p $@
 	cp -r Makefile README.md examples ext cli include third_party sql tests tools $@
-	$(MAKE) -C $@ CPPFLAGS='$(CPPFLAGS) $(LIMITS)' all tests
-	cd $@ && build/tests/run_process tests/sql/*.sql
-	cd $@ && COUNTER_EXAMPLES=200 /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/fault tests/property
+	$(MAKE) -C $@ CPPFLAGS='$(CPPFLAGS) $(LIMITS)' all $(if $(BOUNDED_SCRIPTS),tests)
+	$(if $(BOUNDED_SCRIPTS),cd $@ && build/tests/run_process $(BOUNDED_SCRIPTS))
+	cd $@ && COUNTER_EXAMPLES=200 /usr/bin/python3 -m pytest -q -p no:cacheprovider $(BOUNDED)
 
 # Debian's packages at once, npm's by each client.
 test-clients: all

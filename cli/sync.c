@@ -241,12 +241,11 @@ void cli_sync(cli *c, const cli_arguments *given)
                  given->word[0], given->word[1], given->word[0]);
     if (many && given->create_tables)
         cli_fail(c, "--create-tables is for two files, not for %s", given->word[1]);
-    if (!many && (given->watch || given->scope || given->token_file))
+    if (!many && (given->watch || given->scope))
         cli_fail(c, "%s is for a directory or a server, and %s is neither",
-                 given->watch   ? "--watch"
-                 : given->scope ? "--scope"
-                                : "--token-file",
-                 given->word[1]);
+                 given->watch ? "--watch" : "--scope", given->word[1]);
+    if (given->token_file && !is_url(given->word[1]))
+        cli_fail(c, "--token-file is for a server, and %s is none", given->word[1]);
     if (given->ca && !is_https(given->word[1]))
         cli_fail(c, "--ca is for a server of https://, and %s is none", given->word[1]);
     if (many && !c->failed) sync_with_many(c, given);

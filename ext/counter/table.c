@@ -378,7 +378,7 @@ static void make_stored(ctr_conn *conn, const char *schema, const char *name, co
     ctr_run run = ctr_run_on(conn, schema, name);
     if (tracked)
         ctr_run_with(&run, CTR_SQL_COLUMNS_NOTE, ":number i :birth t :name t :generation i",
-                     INT64_C(-1), "", tracked);
+                     INT64_C(-1), "", tracked, INT64_C(0));
 }
 
 /* After a failure, SQLite rolls back all writes of the CREATE statement. If a statement of ours

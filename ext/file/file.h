@@ -613,6 +613,7 @@ typedef struct ctr_folder_entry {
     enum { CTR_FOLDER_FILE, CTR_FOLDER_FOLDER, CTR_FOLDER_LINK, CTR_FOLDER_OTHER } kind;
     int64_t size;
     int64_t written; /* seconds since 1970 */
+    int error;       /* why nothing but its name is known; 0: it is */
 } ctr_folder_entry;
 
 /* Open a directory by its path, which may be a link, or one within it, which may not: ELOOP or

@@ -61,7 +61,7 @@ int ctr_folder_look(const ctr_folder *in, const char *name, ctr_folder_entry *se
 {
     struct stat is;
     *seen = (ctr_folder_entry){.name = name, .kind = CTR_FOLDER_OTHER};
-    if (fstatat(in->fd, name, &is, AT_SYMLINK_NOFOLLOW) != 0) return errno;
+    if (fstatat(in->fd, name, &is, AT_SYMLINK_NOFOLLOW) != 0) return seen->error = errno;
     if (S_ISREG(is.st_mode)) seen->kind = CTR_FOLDER_FILE;
     if (S_ISDIR(is.st_mode)) seen->kind = CTR_FOLDER_FOLDER;
     if (S_ISLNK(is.st_mode)) seen->kind = CTR_FOLDER_LINK;
@@ -82,7 +82,7 @@ int ctr_folder_list(const ctr_folder *of, bool (*visit)(void *with, const ctr_fo
     while (goes_on && (errno = 0, entry = readdir(list))) {
         ctr_folder_entry seen;
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-        if (ctr_folder_look(of, entry->d_name, &seen) == 0) goes_on = visit(with, &seen);
+        if (ctr_folder_look(of, entry->d_name, &seen) != ENOENT) goes_on = visit(with, &seen);
     }
     if (list && !entry) error = errno;
     if (list) closedir(list);
@@ -196,6 +196,7 @@ int ctr_folder_look(const ctr_folder *in, const char *name, ctr_folder_entry *se
         *seen =
             entry_of(is.dwFileAttributes, is.nFileSizeHigh, is.nFileSizeLow, is.ftLastWriteTime);
     seen->name = name;
+    seen->error = error;
     sqlite3_free(path);
     return error;
 }

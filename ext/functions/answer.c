@@ -196,6 +196,14 @@ static int fail_answer(sqlite3_vtab *base, ctr_problem *problem)
     return ctr_arg_table_problem(base, ((answer_table *)base)->kind->name, problem);
 }
 
+/* Returns whether all arguments are there that must be. For a condition with OR, SQLite also asks
+ * what it would cost to read the table without them; it does not do so at such a price. */
+static bool has_needed(const ctr_answer_kind *kind, int given)
+{
+    int needed = (1 << kind->n_needed) - 1;
+    return (given & needed) == needed;
+}
+
 /* The number of the plan has a bit for each given argument. Work has such a high cost that the
  * planner puts it into an inner loop only if an argument comes from an outer one. */
 static int answer_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
@@ -221,12 +229,8 @@ static int answer_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     info->idxNum = given;
     info->estimatedCost = kind->works ? 1e12 : kind->pure ? 10 : 100;
     info->estimatedRows = 10;
-    int needed = (1 << kind->n_needed) - 1;
-    if ((given & needed) == needed) return SQLITE_OK;
-    ctr_problem problem;
-    ctr_problem_begin(table->joined.conn, &problem);
-    ctr_problem_set(table->joined.conn, SQLITE_ERROR, "%s", kind->usage);
-    return fail_answer(base, &problem);
+    if (!has_needed(kind, given)) info->estimatedCost = 1e99;
+    return SQLITE_OK;
 }
 
 static int answer_open(sqlite3_vtab *base, sqlite3_vtab_cursor **cursor)
@@ -281,12 +285,13 @@ static int answer_filter(sqlite3_vtab_cursor *base, int given, const char *plan_
     ctr_problem problem;
     ctr_problem_begin(answer->conn, &problem);
     forget_answer(answer);
+    if (!has_needed(kind, given)) ctr_problem_set(answer->conn, SQLITE_ERROR, "%s", kind->usage);
     for (int i = 0; i < CTR_ANSWER_ARGS; i++) {
         if (!args[i]) continue;
         answer->args[i] = sqlite3_value_dup(args[i]);
         if (!answer->args[i]) ctr_problem_nomem(answer->conn);
     }
-    if (!kind->pure && kind->fill) {
+    if (!kind->pure && kind->fill && problem.rc == SQLITE_OK) {
         ctr_shared_check_name(answer->conn, kind->name);
         ctr_events_append(answer->conn);
     }

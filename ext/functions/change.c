@@ -710,6 +710,18 @@ static void close_maker(change_maker *maker)
     sqlite3_free(maker->out.bytes);
 }
 
+/* Refuses clocks that merges refuse. */
+static void refuse_made_clocks(ctr_conn *conn, ctr_change_view change)
+{
+    ctr_cell cell;
+    ctr_told_column told;
+    while (ctr_rc(conn) == SQLITE_OK && ctr_change_next(&change, &told)) {
+        if (!told.kind->stored || ctr_cell_open(&cell, told.state, told.size) != CTR_OK) continue;
+        if (ctr_merge_check_clocks(conn, &cell))
+            ctr_problem_where(conn, "column %.*s", (int)told.name_size, (const char *)told.name);
+    }
+}
+
 /* What is made is opened: JSON may say what no file tells. */
 static void fn_change_of(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
@@ -725,6 +737,7 @@ static void fn_change_of(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     make_change(&maker, json, (size_t)sqlite3_value_bytes(argv[0]));
     ctr_change_view change;
     if (ctr_rc(conn) == SQLITE_OK) ctr_arg_change(conn, &change, maker.out.bytes, maker.out.size);
+    if (ctr_rc(conn) == SQLITE_OK) refuse_made_clocks(conn, change);
     if (ctr_arg_problem(ctx, NAME, &problem))
         sqlite3_result_blob64(ctx, maker.out.bytes, maker.out.size, SQLITE_TRANSIENT);
     close_maker(&maker);

@@ -159,6 +159,11 @@ static bool list_batches(void *with, const ctr_folder_entry *entry)
     const listing *to = with;
     device *of = to->of;
     batches file = {.size = entry->size};
+    if (entry->error && is_batches(entry->name, &file)) {
+        fail_folder(to->conn, ctr_text_print(to->conn, "%s/%s", of->at.path, entry->name), "read",
+                    entry->error);
+        return false;
+    }
     if (entry->kind != CTR_FOLDER_FILE || !is_batches(entry->name, &file)) {
         report_other(to, &of->at, entry->name);
         return ctr_rc(to->conn) == SQLITE_OK;
@@ -347,7 +352,8 @@ typedef struct leftovers {
 static bool remove_leftover(void *with, const ctr_folder_entry *entry)
 {
     const leftovers *of = with;
-    if (strncmp(entry->name, ASIDE, sizeof ASIDE - 1) == 0 && entry->written < of->before)
+    if (strncmp(entry->name, ASIDE, sizeof ASIDE - 1) == 0 && !entry->error &&
+        entry->written < of->before)
         ctr_folder_remove(of->in, entry->name);
     return true;
 }
@@ -629,7 +635,8 @@ static void take_own(exchange_folder *x)
     moved row = {0};
     ctr_folder_entry seen;
     sqlite3_value *scope = x->scope;
-    if (ctr_folder_look(&x->at, x->own.name, &seen) || seen.kind != CTR_FOLDER_FOLDER) return;
+    int error = ctr_folder_look(&x->at, x->own.name, &seen);
+    if (error == ENOENT || (!error && seen.kind != CTR_FOLDER_FOLDER)) return;
     x->scope = NULL;
     read_device(x, &x->own, &row);
     x->scope = scope;

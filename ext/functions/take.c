@@ -108,9 +108,9 @@ static void take_one_change(ctr_taker *to, const ctr_fed *fed, ctr_span object)
     count_came(to);
     ctr_file *file = to->came == CTR_SESSION_MANY ? ctr_file_of(conn, "main") : NULL;
     if (file) ctr_session_raise_cache(file);
-    change.key = to->bytes.bytes;
-    ctr_span rest = {(const char *)change.key + change.key_size, size};
     if (ctr_rc(conn) != SQLITE_OK) return;
+    change.key = to->bytes.bytes ? to->bytes.bytes : (const uint8_t *)""; /* both may be empty */
+    ctr_span rest = {(const char *)change.key + change.key_size, size};
     if (to->sender && !ctr_sender_leave_out(to->sender, &rest)) return;
     change.bytes = (const uint8_t *)rest.text;
     change.size = rest.size;

@@ -379,7 +379,8 @@ static void choose_too_large(ctr_merge *merge, ctr_taken_row *row)
 {
     ctr_apart_row listed = {0};
     const ctr_tracked *tracked = merge->showing.tracked;
-    if (merge->row.found) ctr_apart_read(tracked, merge->row.tab, merge->row.rowid, &listed);
+    if (merge->row.found && !merge->row.join.begins) /* what is listed then is of another row */
+        ctr_apart_read(tracked, merge->row.tab, merge->row.rowid, &listed);
     const ctr_row_cell *mine = ctr_row_stamps(&merge->row);
     for (int i = 0; mine && i < row->cell.n; i++) {
         if (row->too_large[i] == 0) continue;

@@ -78,10 +78,16 @@ void ctr_marks_write(ctr_file *file, const ctr_table_pair *pair, const ctr_progr
     write_number(file, pair, KEEPS_MARK, progress->end > 0 ? progress->end : pair->source->next);
 }
 
-void ctr_marks_end_parts(ctr_file *file, const ctr_identity *source)
+void ctr_marks_end_parts(ctr_file *file, ctr_file *source)
 {
-    ctr_run run = ctr_file_run(file);
-    ctr_run_with(&run, CTR_SQL_MARKS_END_PARTS, ":id d", source->id);
+    ctr_run run = ctr_file_run(file), theirs = ctr_file_run(source);
+    sqlite3_stmt *row = ctr_run_prepare(&theirs, CTR_SQL_IDENTITY_IDS);
+    while (ctr_run_row(&theirs, row)) {
+        const void *id = sqlite3_column_blob(row, 0);
+        if (id && sqlite3_column_bytes(row, 0) == CTR_ID_SIZE)
+            ctr_run_with(&run, CTR_SQL_MARKS_END_PARTS, ":id d", id);
+    }
+    sqlite3_finalize(row);
 }
 
 void ctr_marks_write_part(ctr_file *file, const ctr_table_pair *pair, const ctr_progress *progress)

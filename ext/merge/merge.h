@@ -434,7 +434,9 @@ typedef struct ctr_taken_row {
  * Then later rows include counts made since the start, and reading fails while there are
  * uncommitted counts. */
 
-enum { CTR_LINE_VALUES_MOST = 4 << 20 };
+#ifndef CTR_LINE_VALUES_MOST
+#define CTR_LINE_VALUES_MOST (4 << 20)
+#endif
 
 /* What is asked for. */
 typedef struct ctr_feed_query {
@@ -747,8 +749,9 @@ void ctr_marks_write(ctr_file *file, const ctr_table_pair *pair, const ctr_progr
 /* Writes how far it was read, after any other part. */
 void ctr_marks_write_part(ctr_file *file, const ctr_table_pair *pair, const ctr_progress *progress);
 
-/* Forgets how far tables of a source were read in parts, when all are read. */
-void ctr_marks_end_parts(ctr_file *file, const ctr_identity *source);
+/* Forgets how far tables of a source were read in parts, when all are read: under its id, and under
+ * those that it had, for it may have taken another one between two parts. */
+void ctr_marks_end_parts(ctr_file *file, ctr_file *source);
 
 /* ==== merge.c ================================================================================= */
 

@@ -1164,7 +1164,8 @@ void ctr_pull_all(ctr_pull *pull)
     show_merged(pull);
     if (ctr_rc(conn) == SQLITE_OK && catalog->n > 0 && !pull->report->more)
         meet(pull, &catalog->entries[0]);
-    if (pull->were_parts && !pull->report->more) ctr_marks_end_parts(file, pull->giver);
+    if ((pull->were_parts || pull->marked) && !pull->report->more)
+        ctr_marks_end_parts(file, pull->source->file);
     ctr_conflicts_change_identity(&pull->conflicts, file);
     if (ctr_renumber_insert(file) && !pull->report->more && show_listed_rows(pull))
         report_apart(pull);

@@ -1754,7 +1754,8 @@ void ctr_openings_new(uint8_t id[CTR_ID_SIZE]);
  * ASCII letters does not matter. Fails with SQLITE_NOMEM. */
 void ctr_openings_of_birth(ctr_conn *conn, const char *birth, uint8_t id[CTR_ID_SIZE]);
 
-/* Writes the opening that all files compute for a life of a row, with its packed key. */
+/* Writes the opening that all files compute for a life of a row, with its key packed and folded:
+ * each file may spell it in its own way. */
 void ctr_openings_of_life(ctr_conn *conn, const char *birth, const ctr_packed *key, uint32_t life,
                           uint8_t id[CTR_ID_SIZE]);
 

@@ -816,7 +816,7 @@ static void open_shown(ctr_tracked_row *row, uint32_t life)
     ctr_packed key = {0};
     ctr_opening opening = {.answer = CTR_SAME};
     ctr_catalog_entry entry = {0};
-    ctr_pack_values(conn, &key, table->keys, table->shape.n_keys);
+    ctr_pack_folded(conn, &key, &table->shape, table->keys);
     if (ctr_catalog_named(&entry, table->joined.conn, table->schema, table->name))
         ctr_openings_of_life(conn, entry.birth, &key, life, opening.id);
     for (int i = 0; i < table->shape.n_counters && ctr_rc(conn) == SQLITE_OK; i++)

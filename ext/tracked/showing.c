@@ -362,7 +362,8 @@ static sqlite3_value *take_default(ctr_showing *showing, int i)
     return showing->defaults[i];
 }
 
-/* Takes values that lines did not carry off the list if the row has them now, or later ones. */
+/* Takes values that lines did not carry off the list if the row has them now, or later ones, or is
+ * another row: one that was born before it may have the same life. */
 static void unlist_too_large(ctr_showing *showing)
 {
     const ctr_tracked *tracked = showing->tracked;
@@ -370,7 +371,7 @@ static void unlist_too_large(ctr_showing *showing)
     for (int i = 0; cell && i < tracked->n_regular; i++) {
         int number = ctr_tracked_regular(tracked, i)->number;
         const ctr_too_large *value = ctr_apart_too_large(&showing->listed, tracked, number);
-        if (value && !ctr_too_large_is_missing(value, cell, number))
+        if (value && (showing->merged->begins || !ctr_too_large_is_missing(value, cell, number)))
             ctr_apart_remove_too_large(showing->tab, showing->writing.rowid, number);
     }
 }

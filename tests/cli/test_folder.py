@@ -52,6 +52,16 @@ def own_file(name):
     return path
 
 
+def test_a_directory_asks_for_no_token(place):
+    pathlib.Path("token").write_text("t" * 43)
+    for other in "shared", "b.db", "none.db":
+        fails(f"--token-file is for a server, and {other} is none", "sync", "--token-file", "token", "a.db", other)
+    for other in "b.db", "none.db":
+        fails(f"--watch is for a directory or a server, and {other} is neither", "sync", "--watch", "a.db", other)
+        fails(f"--scope is for a directory or a server, and {other} is neither", "sync", "--scope", '["x"]', "a.db", other)
+    assert files_of("shared") == {}
+
+
 def test_two_files_meet_in_a_directory_and_then_have_nothing_more_to_say(place):
     mine = table(ok("sync", "a.db", "shared"))
     assert [row[:1] + row[2:3] for row in mine] == [["gave", "1"]]

@@ -52,6 +52,42 @@ def test_no_line_of_the_library_is_longer_than_100_columns():
     assert not wrong, "\n".join(wrong)
 
 
+# ---- values of statements ----
+
+def arguments_of(call):
+    """What stands between commas outside of parentheses and texts; `call` begins behind its first parenthesis."""
+    found, depth, text = [""], 0, False
+    for i, letter in enumerate(call):
+        text ^= letter == '"' and call[i - 1] != "\\"
+        depth += (letter in "([{") - (letter in ")]}") if not text else 0
+        if depth < 0:
+            break
+        if letter == "," and depth == 0 and not text:
+            found.append("")
+        else:
+            found[-1] += letter
+    return [each.strip() for each in found]
+
+
+def test_a_statement_gets_as_many_values_as_its_format_names():
+    """A compiler does not count them."""
+    calls, wrong = 0, []
+    for path in SOURCES:
+        text = without_comments(path.read_text())
+        constants = dict(re.findall(r'static const char (\w+)\[\] = "(:[^"]+)";', text))
+        for call in re.finditer(r"\b(?:ctr_run_with|ctr_tab_do)\((?!ctr_run \*|ctr_tab \*)", text):
+            _, _, form, *values = arguments_of(text[call.end():])
+            form = constants.get(form, form)
+            if not form.startswith(('":', ":")):
+                continue  # it has no values
+            calls += 1
+            expected = sum(2 if kind == "b" else 1 for kind in re.findall(r":\w+ (\w)", form))
+            if len(values) != expected:
+                wrong.append(f"{name_of(path)}: {form} with {values}")
+    assert not wrong, "\n".join(wrong)
+    assert calls > 40
+
+
 # ---- folders ----
 
 def test_includes_go_down_only():

@@ -1,7 +1,8 @@
 """test_all_ways.py - one world for all ways by which a change can come: pull, push, sync, parts, rows of the feed in any order,
 lines, own lines, a directory, requests to a server. Files count, write rows that refer to each other, delete, add columns, are
 copied and restored; whichever way they then meet, their states agree, no increment is lost or doubled, and where a row shows
-something else, some file lists it."""
+something else, some file lists it. Values too large for lines are listed, too: no way gives another value under the stamp of
+one, and pulls bring them, unless the file that had one was restored. make test-bounds has lines that carry little."""
 import contextlib
 import json
 import os
@@ -20,19 +21,29 @@ TABLES = [
     "CREATE TABLE folders(id INTEGER PRIMARY KEY, inside INTEGER REFERENCES folders(id) {1}, name TEXT NOT NULL DEFAULT 'x')",
     "CREATE TABLE stock(sku TEXT PRIMARY KEY NOT NULL, n INTEGER NOT NULL DEFAULT 0, place TEXT)",
     "CREATE VIRTUAL TABLE hits USING counter(page TEXT PRIMARY KEY, n COUNTER, m COUNTER)",
+    "CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, more BLOB, said TEXT NOT NULL, n INTEGER NOT NULL DEFAULT 0, author TEXT REFERENCES customers(id) {1})",
     "CREATE TABLE log(said TEXT)",
     "CREATE TRIGGER orders_said AFTER UPDATE ON orders BEGIN INSERT INTO log VALUES (new.id); END"]
 CALLS = ["counter_replicate('customers', 'visits')", "counter_replicate('orders', 'total')",
-         "counter_replicate('folders', 'keys=assigned')", "counter_track('stock', 'n')"]
-COUNTED = ["customers_counters", "orders_counters", "folders_counters", "stock_counters", "hits"]
+         "counter_replicate('folders', 'keys=assigned')", "counter_track('stock', 'n')", "counter_replicate('notes', 'n')"]
+COUNTED = ["customers_counters", "orders_counters", "folders_counters", "stock_counters", "notes_counters", "hits"]
 ACTIONS = ["", "ON DELETE CASCADE", "ON DELETE SET NULL", "DEFERRABLE INITIALLY DEFERRED", "ON UPDATE CASCADE ON DELETE SET NULL"]
 
 
-class File:
-    """`ops`: the increments of the page 'sum' that are in it; `own`: those that it made or got by a merge with a file."""
+SIZES = [0, 5, 60, 90, 170, 199, 1000]
+LARGE = [2 << 20, 4 << 20]  # two of the first are too much for a line, as one of the second is
+STATES = """
+SELECT table_name, lower(counter_key_json(key)), column_name, life, stamp, writer, length(CAST(value AS BLOB)), hex(substr(CAST(value AS BLOB), 1, 30)), too_large
+  FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE c.kind IN ('regular', 'row')"""
 
-    def __init__(self, path, enforced):
-        self.path, self.enforced, self.ops, self.own, self.backup = str(path), enforced, set(), set(), None
+
+class File:
+    """`ops`: the increments of the page 'sum' that are in it; `own`: those that it made, or first got by a merge with a file; `made`: all
+    that it ever made; `shared`: what is in the directory, also of files that have lost it."""
+
+    def __init__(self, path, enforced, shared):
+        self.path, self.enforced, self.shared = str(path), enforced, shared
+        self.ops, self.own, self.made, self.backup = set(), set(), set(), None
 
     def open(self):
         self.db = connect(self.path, timeout=10)
@@ -52,6 +63,25 @@ class File:
         self.db.execute("INSERT INTO hits(page, n) VALUES ('sum', 1)")
         self.ops.add(op)
         self.own.add(op)
+        self.made.add(op)
+
+    def write_note(self, draw):
+        key, author, number, n = draw.choice("abcd"), draw.choice("abcdAB"), draw.randint(1, 6), draw.randint(-5, 9)
+        one, two = (f"{draw.random():.17f}" + "x" * draw.choice(SIZES if draw.random() < 0.97 else LARGE) for _ in range(2))
+        mail = draw.choice([one[:3], one]) if len(one) < 1000 else "m" * 1000  # so that two are the same at times
+        sql, values = draw.choice([
+            ("INSERT OR IGNORE INTO notes(id, more, said, n) VALUES (?, ?, ?, ?)", [key, one.encode(), two, n]),
+            ("INSERT OR IGNORE INTO notes(id, said, author) VALUES (?, ?, ?)", [key, two, author]),
+            ("INSERT INTO notes(id, said) VALUES (?, ?) ON CONFLICT DO UPDATE SET said = excluded.said, n = n + 1", [key, two]),
+            ("UPDATE notes SET said = ? WHERE id = ?", [two, key]), ("UPDATE notes SET more = ? WHERE id = ?", [one, key]),
+            ("UPDATE notes SET n = n + 1, more = ? WHERE id = ?", [one, key]), ("UPDATE notes SET n = n + 1", []),
+            ("UPDATE notes SET author = ? WHERE id = ?", [author, key]), ("DELETE FROM notes WHERE id = ?", [key]),
+            ("REPLACE INTO notes(id, more, said) VALUES (?, NULL, ?)", [key, two]),
+            ("UPDATE OR IGNORE notes SET id = ? WHERE id = ?", [draw.choice("abcd"), key]),
+            ("UPDATE OR IGNORE customers SET mail = ? WHERE id = ?", [mail, author]),
+            ("UPDATE customers SET name = ? WHERE id = ?", [one, author]), ("UPDATE folders SET name = ? WHERE id = ?", [one, number])])
+        with contextlib.suppress(sqlite3.IntegrityError):
+            self.db.execute(sql, values)
 
     def act(self, draw):
         key, other, n = draw.choice("abcd"), draw.choice("abcdAB"), draw.randint(-5, 9)
@@ -97,8 +127,22 @@ class File:
 
     def shown(self):
         """By table and key, what is to be seen. The place of a stock stays in its file."""
-        columns = {"customers": "id COLLATE NOCASE, name, mail, visits, x, y", "orders": "*", "folders": "*", "stock": "sku, n", "hits": "*"}
+        columns = {"customers": "id COLLATE NOCASE, name, mail, visits, x, y", "orders": "*", "folders": "*", "notes": "*",
+                   "stock": "sku, n", "hits": "*"}
         return {(table, str(key).lower()): rest for table, names in columns.items() for key, *rest in self.rows(f"SELECT {names} FROM {table}")}
+
+    def states(self):
+        """By table and key the life of a row and its stamp, by table, key and column the stamp of a value, its size and how it begins;
+        of a value that the file has only heard of, its stamp and size."""
+        told, heard = {}, {}
+        for table, key, column, life, stamp, writer, size, begins, too_large in self.rows(STATES):
+            if column is None:
+                told[table, key] = life, stamp, writer
+            elif too_large:
+                heard[table, key, column] = stamp, writer, too_large
+            elif stamp is not None:
+                told[table, key, column] = stamp, writer, size, begins
+        return told, heard
 
     def listed(self):
         return {(row[0], row[3].strip("()'").lower()) for row in self.rows("SELECT * FROM counter_tracked WHERE row_key IS NOT NULL")}
@@ -115,8 +159,8 @@ def by_file(how):
         caller, peer = (giver, taker) if how == "push" else (taker, giver)
         caller.rows(f"SELECT * FROM counter_{'pull' if how == 'parts' else how}(?, ?)", peer.path, "part" if how == "parts" else None)
         for to, by in [(taker, giver)] + [(giver, taker)] * (how == "sync"):
+            to.own |= by.ops - to.ops
             to.ops |= by.ops
-            to.own |= by.ops
     return way
 
 
@@ -156,7 +200,9 @@ def by_directory(draw, one, other):
         notes = [note for *_, note in file.rows(f"SELECT * FROM counter_{'push' if gives else 'pull'}(?)", directory) if note]
         file.db.execute("COMMIT")
         assert notes == []
-    one.ops |= other.own
+    one.shared |= other.own
+    one.ops |= one.shared
+    one.own |= one.shared & one.made
 
 
 def by_request(draw, one, server):
@@ -188,10 +234,10 @@ WHOLE = ["pull", "push", "sync", "parts", "rows", "lines", "request"]  # these p
 
 class World:
     def __init__(self, folder, draw):
-        self.folder, self.draw = folder, draw
+        self.folder, self.draw, self.written, self.was_restored = folder, draw, {}, False
         (folder / "shared").mkdir()
         (folder / "shared" / ".sqlite-counter").touch()
-        first = File(folder / "0.db", 1).open()
+        first = File(folder / "0.db", 1, set()).open()
         for sql in TABLES:
             first.db.execute(sql.format(*(draw.choice(ACTIONS) for _ in range(2))))
         for call in CALLS:
@@ -202,7 +248,7 @@ class World:
 
     def copy(self, of):
         of.db.close()
-        made = File(self.folder / f"{len(self.files)}.db", self.draw.choice([1, 1, 0]) * of.enforced)
+        made = File(self.folder / f"{len(self.files)}.db", self.draw.choice([1, 1, 0]) * of.enforced, of.shared)
         shutil.copy(of.path, made.path)
         made.ops, made.own = set(of.ops), set()
         of.open()
@@ -221,18 +267,54 @@ class World:
         one, other = draw.sample(self.files, 2)
         if what < 0.2:
             one.count(op)
-        elif what < 0.6:
+        elif what < 0.45:
             one.act(draw)
+        elif what < 0.6:
+            one.write_note(draw)
         elif what < 0.62:
             one.add_column(draw.choice("xy"))
         elif what < 0.64:
             one.keep()
         elif what < 0.66 and one.backup:
             one.restore()
+            self.was_restored = True
         elif what < 0.67 and len(self.files) < 5:
             self.copy(one)
         else:
             self.meet(draw.choice(list(WAYS)), one, other)
+        self.look(one)
+        self.look(other)
+
+    def look(self, file):
+        """In one life of a row, a stamp has the same value wherever it is."""
+        told, heard = file.states()
+        for place, state in told.items():
+            if len(place) == 3:
+                known = self.written.setdefault((*place, told[place[:2]][0], *state[:2]), state[2:])
+                assert known == state[2:], (file.path, place, state, known)
+        for place, (stamp, writer, size) in heard.items():
+            assert self.written[(*place, told[place[:2]][0], stamp, writer)][0] == size, (file.path, place)
+
+    def pull(self):
+        """Brings what lines did not carry, unless nobody has it any more, and nothing that is older."""
+        before = [file.states()[0] for file in self.files]
+        for one in 2 * self.files:
+            for other in self.files:
+                if one is not other:
+                    by_file("pull")(self.draw, one, other)
+        held = {(place, *state[:2]) for file in self.files for place, state in file.states()[0].items()}
+        for file in self.files:
+            told, heard = file.states()
+            assert not heard or self.was_restored, (file.path, heard)
+            assert not held & {(place, *state[:2]) for place, state in heard.items()}
+            assert len(heard) == len(file.rows("SELECT 1 FROM counter_tracked WHERE why LIKE '%lines carry%'"))
+            for other in before:
+                for place, state in other.items():
+                    row = place[:2]
+                    if len(place) == 2:
+                        assert told[row][0] >= state[0], (file.path, place, state, told[row])
+                    elif told[row][0] == other[row][0]:
+                        assert told[place][:2] >= state[:2], (file.path, place, state, told[place])
 
     def agree(self, ways):
         for file in self.files:
@@ -249,6 +331,16 @@ class World:
             file.rows("SELECT counter_seen(counter_source(), 0, 0)")
 
 
+def check_agreement(files, but):
+    """`but`: the tables of which some file has only heard of a value."""
+    digests = [[digest for table, digest in zip(COUNTED, file.digests()) if table.removesuffix("_counters") not in but] for file in files]
+    assert digests == [digests[0]] * len(files)
+    listed = set().union(*(file.listed() for file in files))
+    shown = [file.shown() for file in files]
+    differ = {key for each in shown for key in set(each) | set(shown[0]) if each.get(key) != shown[0].get(key)}
+    assert differ <= listed, (sorted(differ - listed), [{key: str(each.get(key))[:200] for key in differ - listed} for each in shown])
+
+
 @pytest.mark.parametrize("number", range(max(8, EXAMPLES // 3)))
 def test_whichever_way_changes_come_the_states_agree_and_nothing_is_lost_or_doubled(tmp_path, number):
     draw = random.Random(f"{SEED} all ways {number}")
@@ -257,13 +349,11 @@ def test_whichever_way_changes_come_the_states_agree_and_nothing_is_lost_or_doub
         world.step(op)
     world.agree(WHOLE if draw.random() < 0.7 else [draw.choice(WHOLE)])
     files = world.files
-    assert [file.digests() for file in files] == [files[0].digests()] * len(files)
+    check_agreement(files, {table for file in files for table, *_ in file.states()[1]})
+    world.pull()
+    check_agreement(files, [])
     surely = set().union(*(file.ops for file in files))
     assert {file.value("SELECT coalesce(sum(n), 0) FROM hits WHERE page = 'sum'") for file in files} == {len(surely)}
-    listed = set().union(*(file.listed() for file in files))
-    shown = [file.shown() for file in files]
-    differ = {key for each in shown for key in set(each) | set(shown[0]) if each.get(key) != shown[0].get(key)}
-    assert differ <= listed, (sorted(differ - listed), [{key: each.get(key) for key in differ - listed} for each in shown])
     for file in files:
         if file.enforced:
             assert file.rows("PRAGMA foreign_key_check") == []

@@ -208,6 +208,20 @@ def test_a_pull_between_two_parts_takes_all(place, how):
     assert content(taker) == content(giver)
 
 
+@pytest.mark.parametrize("how", ["part", None])
+def test_a_giver_that_took_another_id_is_read_at_once_and_leaves_nothing_of_its_parts(place, how):
+    giver, taker = opened("giver.db"), opened("taker.db")
+    fill(giver, random.Random(SEED), 20000)
+    assert {more for *_, more in taker.execute(PART)} == {1} and left_over(taker) > 0
+    giver.execute("SELECT counter_fork()")
+    giver.execute("UPDATE customers SET visits = visits + 1")
+    assert {more for *_, more in taker.execute(PART.replace("'part'", f"'{how}'" if how else "NULL"))} == {0}
+    assert left_over(taker) == 0
+    giver.execute("SELECT * FROM counter_pull('taker.db')").fetchall()
+    assert content(taker) == content(giver) and digests(taker) == digests(giver)
+    assert {read for read, *_ in taker.execute("SELECT rows_read FROM counter_pull('giver.db')")} == {0}
+
+
 def test_an_older_giver_is_read_at_once_and_in_full(place):
     giver, taker = opened("giver.db"), opened("taker.db")
     fill(giver, random.Random(SEED), 20000)

@@ -132,6 +132,75 @@ UPDATE p SET a = 2;
 SELECT value, stamp > 9000000000000000, too_large FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE c.column_name = 'a';
 --= 2|1|NULL
 
+-- # a-row-that-was-born-first-has-nothing-of-the-values-that-were-too-large-of-the-other
+CREATE TABLE p(id INTEGER PRIMARY KEY AUTOINCREMENT, a);
+SELECT counter_replicate('p', 'keys=spread');
+--= 0
+CREATE TEMP TABLE told(name, json);
+INSERT INTO told VALUES
+  ('late', '{"tells":"row","row":{"life":1,"stamp":{"number":9000000000000009,"id":"00000000-0000-0000-0000-00000000000a"},"birth":{"number":9000000000000009,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"a","kind":"regular","generation":0,"stamp":{"number":9000000000000009,"id":"00000000-0000-0000-0000-00000000000a"},"value":"late"}]}'),
+  ('late and large', '{"tells":"row","row":{"life":1,"stamp":{"number":9000000000000009,"id":"00000000-0000-0000-0000-00000000000a"},"birth":{"number":9000000000000009,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"a","kind":"regular","generation":0,"stamp":{"number":9000000000000900,"id":"00000000-0000-0000-0000-00000000000a"},"too_large":5000000}]}'),
+  ('early', '{"tells":"row","row":{"life":1,"stamp":{"number":9000000000000005,"id":"00000000-0000-0000-0000-00000000000a"},"birth":{"number":9000000000000005,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"a","kind":"regular","generation":0,"stamp":{"number":9000000000000005,"id":"00000000-0000-0000-0000-00000000000a"},"value":"early"}]}'),
+  ('early and large', '{"tells":"row","row":{"life":1,"stamp":{"number":9000000000000005,"id":"00000000-0000-0000-0000-00000000000a"},"birth":{"number":9000000000000005,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"a","kind":"regular","generation":0,"stamp":{"number":9000000000000080,"id":"00000000-0000-0000-0000-00000000000a"},"too_large":6000000}]}');
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'p', counter_key(4611686018427387), counter_change_of(json), 1, '00000000-0000-0000-0000-00000000000a' FROM told WHERE name = 'late';
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'p', counter_key(4611686018427387), counter_change_of(json), 1, '00000000-0000-0000-0000-00000000000a' FROM told WHERE name = 'late and large';
+SELECT c.value, c.stamp, c.too_large FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE c.column_name = 'a';
+--= NULL|9000000000000900|5000000
+SELECT column_name, shown, why FROM counter_tracked WHERE state = 'differs';
+--= a|late|another file has a value of 5000000 bytes, and lines carry 4194304 of a row: a pull brings it
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'p', counter_key(4611686018427387), counter_change_of(json), 1, '00000000-0000-0000-0000-00000000000a' FROM told WHERE name = 'early';
+SELECT c.value, c.stamp, c.too_large FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE c.column_name = 'a';
+--= early|9000000000000005|NULL
+SELECT column_name, shown, why FROM counter_tracked WHERE state = 'differs';
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'p', counter_key(4611686018427387), counter_change_of(json), 1, '00000000-0000-0000-0000-00000000000a' FROM told WHERE name = 'late and large';
+SELECT c.value, c.stamp, c.too_large FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE c.column_name = 'a';
+--= early|9000000000000005|NULL
+SELECT column_name, shown, why FROM counter_tracked WHERE state = 'differs';
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'p', counter_key(4611686018427387), counter_change_of(json), 1, '00000000-0000-0000-0000-00000000000a' FROM told WHERE name = 'early and large';
+SELECT c.value, c.stamp, c.too_large FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE c.column_name = 'a';
+--= NULL|9000000000000080|6000000
+SELECT column_name, shown, why FROM counter_tracked WHERE state = 'differs';
+--= a|early|another file has a value of 6000000 bytes, and lines carry 4194304 of a row: a pull brings it
+
+-- # it-has-its-own-also-if-that-comes-with-it
+CREATE TABLE p(id INTEGER PRIMARY KEY AUTOINCREMENT, a);
+SELECT counter_replicate('p', 'keys=spread');
+--= 0
+CREATE TEMP TABLE told(name, json);
+INSERT INTO told VALUES
+  ('late', '{"tells":"row","row":{"life":1,"stamp":{"number":9000000000000009,"id":"00000000-0000-0000-0000-00000000000a"},"birth":{"number":9000000000000009,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"a","kind":"regular","generation":0,"stamp":{"number":9000000000000009,"id":"00000000-0000-0000-0000-00000000000a"},"value":"late"}]}'),
+  ('late and large', '{"tells":"row","row":{"life":1,"stamp":{"number":9000000000000009,"id":"00000000-0000-0000-0000-00000000000a"},"birth":{"number":9000000000000009,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"a","kind":"regular","generation":0,"stamp":{"number":9000000000000900,"id":"00000000-0000-0000-0000-00000000000a"},"too_large":5000000}]}'),
+  ('early', '{"tells":"row","row":{"life":1,"stamp":{"number":9000000000000005,"id":"00000000-0000-0000-0000-00000000000a"},"birth":{"number":9000000000000005,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"a","kind":"regular","generation":0,"stamp":{"number":9000000000000005,"id":"00000000-0000-0000-0000-00000000000a"},"value":"early"}]}'),
+  ('early and large', '{"tells":"row","row":{"life":1,"stamp":{"number":9000000000000005,"id":"00000000-0000-0000-0000-00000000000a"},"birth":{"number":9000000000000005,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"a","kind":"regular","generation":0,"stamp":{"number":9000000000000080,"id":"00000000-0000-0000-0000-00000000000a"},"too_large":6000000}]}');
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'p', counter_key(4611686018427387), counter_change_of(json), 1, '00000000-0000-0000-0000-00000000000a' FROM told WHERE name = 'late';
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'p', counter_key(4611686018427387), counter_change_of(json), 1, '00000000-0000-0000-0000-00000000000a' FROM told WHERE name = 'late and large';
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'p', counter_key(4611686018427387), counter_change_of(json), 1, '00000000-0000-0000-0000-00000000000a' FROM told WHERE name = 'early and large';
+SELECT c.value, c.stamp, c.too_large FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE c.column_name = 'a';
+--= NULL|9000000000000080|6000000
+SELECT column_name, shown, why FROM counter_tracked WHERE state = 'differs';
+--= a|NULL|another file has a value of 6000000 bytes, and lines carry 4194304 of a row: a pull brings it
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'p', counter_key(4611686018427387), counter_change_of(json), 1, '00000000-0000-0000-0000-00000000000a' FROM told WHERE name = 'early';
+SELECT c.value, c.stamp, c.too_large FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE c.column_name = 'a';
+--= NULL|9000000000000080|6000000
+SELECT column_name, shown, why FROM counter_tracked WHERE state = 'differs';
+--= a|early|another file has a value of 6000000 bytes, and lines carry 4194304 of a row: a pull brings it
+
+-- # a-condition-with-or-on-the-parts-of-a-change-needs-no-other-argument
+CREATE TABLE r(k TEXT PRIMARY KEY, b, n INTEGER NOT NULL DEFAULT 0);
+SELECT counter_replicate('r', 'n');
+--= 0
+INSERT INTO r VALUES('a', 'x', 1);
+SELECT c.kind, c.value FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE c.kind = 'counter' OR c.kind = 'regular' ORDER BY 1;
+--= counter|1
+--= regular|x
+SELECT c.kind, c.value FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE c.kind = 'counter' OR c.value = 'x' ORDER BY 1;
+--= counter|1
+--= regular|x
+SELECT count(*) FROM counter_change WHERE kind = 'counter' OR kind = 'regular';
+--! counter_change: one argument is needed, a change, from counter_changes
+SELECT count(*) FROM counter_change;
+--! counter_change: one argument is needed, a change, from counter_changes
+
 -- # a-value-comes-back-as-it-was-told
 CREATE TABLE r(k TEXT PRIMARY KEY, b);
 SELECT counter_replicate('r');
@@ -178,6 +247,10 @@ SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter"
 --! counter_change_of: the member clock must be 1 ... 9223372036854775807, not 0
 SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"00000000-0000-0000-0000-00000000000a","clock":1,"value":1.5}]}}]}');
 --! counter_change_of: the member value must be -9223372036854775808 ... 9223372036854775807, not 1.5
+SELECT counter_change_of('{"tells":"row","columns":[{"name":"m","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"00000000-0000-0000-0000-00000000000a","clock":4611686018427387903,"value":1}]}},{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"00000000-0000-0000-0000-00000000000a","clock":4611686018427387904,"value":1}]}}]}');
+--! counter_change_of: column n: the shard of 00000000-0000-0000-0000-00000000000a has the clock 4611686018427387904, and the highest is 4611686018427387903
+SELECT length(counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"00000000-0000-0000-0000-00000000000a","clock":4611686018427387903,"value":1}]}}]}'));
+--= 36
 SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"regular","generation":0,"stamp":null}]}');
 --! counter_change_of: the change: column n is regular, and the row is not that of a replicated table
 SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":2,"cell":{"life":2}}]}');

@@ -464,3 +464,35 @@ SELECT * FROM t;
 --= c|10|NULL
 SELECT count(*) FROM counter_tracked WHERE row_key IS NOT NULL;
 --= 0
+
+-- # a-row-that-goes-on-in-two-files-is-counted-once-however-its-key-is-spelled
+PRAGMA foreign_keys = ON;
+CREATE TEMP TABLE opened(id, value);
+CREATE TABLE c(id TEXT PRIMARY KEY COLLATE NOCASE NOT NULL, name, n INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE o(id TEXT PRIMARY KEY NOT NULL, c TEXT COLLATE NOCASE REFERENCES c(id));
+SELECT counter_replicate('c', 'n'), counter_replicate('o');
+--= 0|0
+INSERT INTO c VALUES ('b', 'x', 6);
+INSERT INTO o VALUES ('o', 'b');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('c', counter_key('b'), counter_change_of('{"tells":"row","row":{"life":2},"columns":[]}'), 1, '00000000-0000-0000-0000-00000000000a');
+SELECT state, row_key FROM counter_tracked WHERE row_key IS NOT NULL;
+--= differs|('b')
+UPDATE c SET name = 'y';
+INSERT INTO opened SELECT s.id, s.value FROM counter_changes(0) AS f, counter_change(f.change) AS c, counter_shards(c.cell) AS s WHERE f.table_name = 'c';
+DROP TABLE o;
+DROP TABLE c;
+DROP TABLE o_counters;
+DROP TABLE c_counters;
+CREATE TABLE c(id TEXT PRIMARY KEY COLLATE NOCASE NOT NULL, name, n INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE o(id TEXT PRIMARY KEY NOT NULL, c TEXT COLLATE NOCASE REFERENCES c(id));
+SELECT counter_replicate('c', 'n'), counter_replicate('o');
+--= 0|0
+INSERT INTO c VALUES ('B', 'x', 6);
+INSERT INTO o VALUES ('o', 'B');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('c', counter_key('b'), counter_change_of('{"tells":"row","row":{"life":2},"columns":[]}'), 1, '00000000-0000-0000-0000-00000000000a');
+SELECT state, row_key FROM counter_tracked WHERE row_key IS NOT NULL;
+--= differs|('B')
+UPDATE c SET name = 'y';
+INSERT INTO opened SELECT s.id, s.value FROM counter_changes(0) AS f, counter_change(f.change) AS c, counter_shards(c.cell) AS s WHERE f.table_name = 'c';
+SELECT count(*), count(DISTINCT id), min(value), max(value) FROM opened;
+--= 2|1|6|6

@@ -408,9 +408,9 @@ CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES ('x', 5);
 CREATE TEMP TABLE it(id, at);
 INSERT INTO it VALUES (x'0000000000000000000000000000000a', '00000000-0000-0000-0000-00000000000a');
-INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect(counter_id(), 9223372036854775807, 1)) || '}]}'), 1, at FROM it;
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'v', counter_key('x'), CAST(x'010001016e01011c' || counter_collect(counter_id(), 9223372036854775807, 1) AS BLOB), 1, at FROM it;
 --!~ counter_changes: table v: column n: the shard of ????????-* has the clock 9223372036854775807, and the highest is 4611686018427387903
-INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":3,"cell":' || counter_json(counter_collect(id, 4611686018427387904, 1)) || '}]}'), 1, at FROM it;
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'v', counter_key('x'), CAST(x'010001016e03011c' || counter_collect(id, 4611686018427387904, 1) AS BLOB), 1, at FROM it;
 --! counter_changes: table v: column n: the shard of 00000000-0000-0000-0000-00000000000a has the clock 4611686018427387904, and the highest is 4611686018427387903
 SELECT v.n, (SELECT count(*) FROM counter_state WHERE kind = 'counter') FROM v;
 --= 5|0
@@ -437,7 +437,7 @@ SELECT counter_init('dc1:rack1');
 --= 4c5128aa-402c-31c8-9fc0-6c27b0f53f93
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES ('x', 5);
-INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect(counter_id(), 9223372036854775807, 1)) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a';
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'v', counter_key('x'), CAST(x'010001016e01011c' || counter_collect(counter_id(), 9223372036854775807, 1) AS BLOB), 1, '00000000-0000-0000-0000-00000000000a';
 --! counter_changes: table v: column n: the shard of 4c5128aa-402c-31c8-9fc0-6c27b0f53f93 has the clock 9223372036854775807, and the highest is 4611686018427387903
 INSERT INTO v VALUES ('x', 1);
 SELECT n FROM v;
