@@ -172,12 +172,17 @@ static void read_files(merge *m)
 
 /* ---- the merge ----------------------------------------------------------------------------------- */
 
-/* What both sides did alike may be older than the fork; then additions would count twice. */
-static void check_base(merge *m)
+/* What the changes of THEIRS are like beside those of OURS. */
+typedef struct merge_alike {
+    int64_t alike,
+        sums; /* rows that are changed in one way; those that only sums would tell apart */
+    int64_t lacking, all;
+} merge_alike;
+
+/* Returns whether anything adds up. */
+static bool count_alike(merge *m, merge_alike *count)
 {
-    int64_t alike = 0, all = 0;
     bool adds = false;
-    if (m->mode != MERGE_THREE_WAY || m->base_is_fork) return;
     for (int i = 0; i < m->n && !m->c->failed; i++) {
         merge_table *t = &m->table[i];
         if (!merge_integer(m, t, -1, CLI_SQL_MERGE_HAS_CHANGES)) continue;
@@ -188,23 +193,35 @@ static void check_base(merge *m)
                                           t->key == KEY_NONE ? CLI_SQL_MERGE_COUNT_ALIKE_COPIES
                                                              : CLI_SQL_MERGE_COUNT_ALIKE);
         if (cli_step(&m->into, row)) {
-            alike += sqlite3_column_int64(row, 0);
-            all += sqlite3_column_int64(row, 1);
+            count->alike += sqlite3_column_int64(row, 0);
+            count->sums += sqlite3_column_int64(row, 1);
+            count->lacking += sqlite3_column_int64(row, 2);
+            count->all += sqlite3_column_int64(row, 3);
         }
         sqlite3_finalize(row);
     }
-    if (!adds || alike == 0) return;
-    if (alike * 4 >= all)
+    return adds;
+}
+
+/* What both sides did alike may be older than the fork, or merged before; then it would count twice.
+ * Equal sums are less of a sign: two tills may have sold as many. */
+static void check_base(merge *m)
+{
+    merge_alike is = {0};
+    if (m->mode != MERGE_THREE_WAY || m->base_is_fork) return;
+    if (!count_alike(m, &is) || is.alike + is.sums == 0) return;
+    if (is.lacking == 0 || is.alike * 4 >= is.all || (is.alike + is.sums) * 4 >= is.all * 3)
         cli_fail(
             m->c,
-            "merge: %lld of %lld changes of %s are in %s, too: BASE is older than the fork, and "
-            "what adds up would count twice: give a newer BASE, or --base-is-fork if it is chance",
-            (long long)alike, (long long)all, merge_name_of(m, m->theirs_path),
+            "merge: %lld of %lld changes of %s are in %s, too: BASE is older than the fork, or "
+            "this was merged before, and what adds up would count twice: give a newer BASE, or "
+            "OURS as it was before, or --base-is-fork if it is chance",
+            (long long)(is.alike + is.sums), (long long)is.all, merge_name_of(m, m->theirs_path),
             merge_name_of(m, m->ours_path));
     merge_note(m,
                "%lld of %lld changes were made on both sides alike: if BASE is older than the "
                "fork, numbers were added up twice",
-               (long long)alike, (long long)all);
+               (long long)(is.alike + is.sums), (long long)is.all);
 }
 
 /* What was written must be whole. */

@@ -191,7 +191,8 @@ UPDATE temp._merge_d{n} SET how = 'joined', becomes = (SELECT ours FROM temp._me
 
 -- name: MERGE_JOIN_UNIQUE
 UPDATE temp._merge_d{n} AS d
-   SET how = 'joined', becomes = (SELECT o.{key} FROM {T} AS o WHERE {U AND |o.@o COLLATE @c = @m} LIMIT 1)
+   SET how = 'joined', becomes = (SELECT o.{key} FROM {T} AS o WHERE {U AND |o.@o COLLATE @c = @m} AND {new_in_ours}
+          AND NOT EXISTS (SELECT 1 FROM temp._merge_d{n} AS x WHERE x.becomes = o.{key} AND x.how <> 'new') LIMIT 1)
  WHERE op = 'I' AND how IS NULL AND {unique_ready} AND EXISTS (
        SELECT 1 FROM {T} AS o WHERE {U AND |o.@o COLLATE @c = @m} AND {new_in_ours}
           AND NOT EXISTS (SELECT 1 FROM temp._merge_d{n} AS x WHERE x.becomes = o.{key} AND x.how <> 'new'));
@@ -334,10 +335,10 @@ UPDATE temp._merge_d{n} AS d SET was = 1, orid = x.rid, {C, |o# = d.b#}
 
 -- A new row keeps its rowid if that is free, or that of a row that is taken away: a row without a key that THEIRS changed.
 -- name: MERGE_KEEP_ROWIDS
-UPDATE temp._merge_d{n} AS d SET prid = rid
- WHERE prid IS NULL AND NOT was AND op <> 'D' AND NOT EXISTS (
+UPDATE temp._merge_d{n} AS d SET prid = CASE WHEN NOT EXISTS (
        SELECT 1 FROM {T} AS o WHERE {orid} = d.rid
-          AND {orid} NOT IN (SELECT orid FROM temp._merge_d{n} WHERE op = 'D' AND was AND stays IS NULL AND refused IS NULL AND {C AND |~o#~b#~}));
+          AND {orid} NOT IN (SELECT orid FROM temp._merge_d{n} WHERE op = 'D' AND was AND stays IS NULL AND refused IS NULL AND {C AND |~o#~b#~})) THEN rid END
+ WHERE (prid IS NULL OR prid = rid) AND NOT was AND op <> 'D';
 
 -- name: MERGE_MOVE_ROWIDS
 UPDATE temp._merge_d{n} AS d SET prid = x.rid
@@ -495,7 +496,7 @@ SELECT count(*) FROM temp._merge_d{n} WHERE op = 'U' AND was AND refused IS NULL
  HAVING min(typeof(b#) = 'integer' AND typeof(o#) = 'integer' AND typeof(t#) = 'integer') AND max(max(abs(b#), abs(o#), abs(t#))) BETWEEN 2 AND 99999999;
 
 -- name: MERGE_ADDED_UP
-SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE was AND refused IS NULL AND op = 'U' AND NOT ~t#~b#~ AND NOT ~o#~b#~ AND @s);
+SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE was AND refused IS NULL AND (op = 'I' OR (op = 'U' AND NOT ~t#~b#~ AND NOT ~o#~b#~)) AND @s);
 
 -- row: a digest of the row of THEIRS. ours: NULL if it was left out, or is gone.
 -- name: MERGE_NUMBERS_MAKE
@@ -623,13 +624,21 @@ INSERT INTO temp._merge_conflict(kind, tab, col, taken, note) VALUES (?1, ?2, ?3
 -- name: MERGE_COUNT_CONFLICT
 SELECT count(*) FROM temp._merge_conflict;
 
--- Rows that are new or changed in one way on both sides: is BASE older than the fork?
+-- Is BASE older than the fork, or was THEIRS merged before? Rows that are new or changed in one way on both sides, and
+-- known by numbers that moved in a merge before; others in which what adds up is alike; what OURS lacked; all.
 -- name: MERGE_COUNT_ALIKE
-SELECT coalesce(sum(op IN ('I', 'U') AND was AND how IS NOT 'joined' AND {C AND |(@a OR (op = 'U' AND ~t#~b#~) OR ~o#~t#~)}
-                AND (op = 'I' OR {C OR |(NOT @a AND ~o#~t#~ AND NOT ~t#~b#~)})), 0), coalesce(sum(op IN ('I', 'U')), 0) FROM temp._merge_d{n};
+SELECT coalesce(sum(is_alike), 0), coalesce(sum(is_sum AND NOT is_alike), 0), coalesce(sum(is_lacking), 0), coalesce(sum(op IN ('I', 'U')), 0) FROM (
+SELECT op,
+       op IN ('I', 'U') AND was AND (how IS NOT 'joined' OR EXISTS (SELECT 1 FROM temp._merge_moves AS m WHERE m.tab = {n} AND m.ours = becomes AND m.why = 'known'))
+          AND {C AND |(@a OR (op = 'U' AND ~t#~b#~) OR ~o#~t#~)} AND (op = 'I' OR {C OR |(NOT @a AND ~o#~t#~ AND NOT ~t#~b#~)}) AS is_alike,
+       op IN ('I', 'U') AND was AND refused IS NULL AND ({C OR |(@s AND ~o#~t#~ AND CASE op WHEN 'I' THEN t# <> 0 ELSE NOT ~t#~b#~ END)}) AS is_sum,
+       act = 'take' OR (act = 'put' AND op <> 'R' AND (NOT was OR (op = 'U' AND ({C OR |(NOT ~t#~b#~ AND ~o#~b#~)})))) AS is_lacking
+  FROM temp._merge_d{n});
 
 -- name: MERGE_COUNT_ALIKE_COPIES
-SELECT coalesce(sum((SELECT count(*) FROM {T} AS o WHERE {V|o.@o} = d.v) > 1 + (SELECT count(*) FROM {B} AS b WHERE {V|@b} = d.v)), 0), count(*) FROM temp._merge_d{n} AS d WHERE op = 'I';
+SELECT coalesce(sum(is_alike), 0), 0, coalesce(sum(act = 'take' OR (act = 'put' AND NOT is_alike)), 0), coalesce(sum(op = 'I'), 0) FROM (
+SELECT op, act, op = 'I' AND (SELECT count(*) FROM {T} AS o WHERE {V|o.@o} = d.v) > 1 + (SELECT count(*) FROM {B} AS b WHERE {V|@b} = d.v) AS is_alike
+  FROM temp._merge_d{n} AS d);
 
 -- name: MERGE_TOUCHED
 SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE act IN ('put', 'take'));

@@ -161,6 +161,13 @@ def test_a_row_without_a_key_keeps_its_rowid_if_theirs_has_changed_it():
     assert rows("SELECT rowid, v FROM note") == [(1, "A"), (2, "b"), (3, "o")]
 
 
+def test_a_row_that_has_the_rowid_of_one_that_stays_moves():
+    files("CREATE TABLE page(name TEXT PRIMARY KEY); CREATE TABLE link(page TEXT REFERENCES page, page_rowid); INSERT INTO page VALUES ('a')",
+          "INSERT INTO link VALUES ('a', NULL)", "UPDATE page SET name = 'b'")
+    found, = conflicts(merge(status=1))
+    assert (found["kind"], found["key"]) == ("foreign key", ["a"]) and rows("SELECT rowid, name FROM page") == [(1, "a"), (2, "b")]
+
+
 LINKS = "CREATE TABLE note(v); CREATE TABLE link(id INTEGER PRIMARY KEY, note_rowid INTEGER, url TEXT); INSERT INTO note VALUES ('a'), ('b'); INSERT INTO link VALUES (1, 1, 'to a');"
 
 
@@ -248,6 +255,12 @@ def test_a_new_row_with_the_unique_values_of_a_new_row_is_that_row():
     lines = merge()
     assert of_table(lines, "tag")["joined"] == 2
     assert rows("SELECT song, name FROM song_tag JOIN tag ON tag.id = tag ORDER BY 1, 2") == [(1, "rock"), (1, "x"), (2, "rock"), (2, "y")]
+
+
+def test_a_row_that_refers_to_itself_is_none_that_base_has():
+    files("CREATE TABLE c(id INTEGER PRIMARY KEY, name TEXT, up INT UNIQUE REFERENCES c); INSERT INTO c VALUES (1, 'top', 1)", *2 * ["INSERT INTO c VALUES (2, 'new', 2)"])
+    lines = merge()
+    assert of_table(lines, "c")["joined"] == 1 and rows("SELECT * FROM c") == [(1, "top", 1), (2, "new", 2)]
 
 
 def test_a_child_of_a_new_row_may_have_the_unique_values_of_a_new_row():
@@ -649,6 +662,57 @@ def test_a_unique_index_that_the_rows_refuse_is_listed():
     files(SONGS, "INSERT INTO song VALUES (4, 'd', 5, 0)", "CREATE UNIQUE INDEX u ON song(plays)")
     found, = conflicts(merge(status=1))
     assert (found["kind"], found["table"], found["taken"]) == ("schema", "u", "none")
+
+# ---- what adds up, again ----
+
+def test_what_was_merged_before_does_not_add_up_again():
+    files(SONGS, "UPDATE song SET plays = plays + 1 WHERE id = 1", "UPDATE song SET plays = plays + 2 WHERE id < 3; INSERT INTO song VALUES (4, 'd', 4, 0)")
+    merge(status=1)
+    refused("merge: 2 of 3 changes of theirs.db are in ours.db, too: .* or this was merged before, .*", "--add", "song.plays")
+    assert rows("SELECT id, plays FROM song") == [(1, 6), (2, 8), (3, 7), (4, 4)]
+    merge("--add", "song.plays", "--base-is-fork")
+    assert rows("SELECT id, plays FROM song") == [(1, 8), (2, 10), (3, 7), (4, 8)]
+
+
+def test_a_row_that_could_not_be_merged_does_not_hide_what_was():
+    files(SONGS, "UPDATE tag SET name = 'z' WHERE id = 1", "UPDATE song SET plays = 9 WHERE id = 1; UPDATE tag SET name = 'z' WHERE id = 2")
+    merge(status=1)
+    refused("merge: 1 of 2 changes of theirs.db are in ours.db, too: .*", "--add", "song.plays")
+
+
+def test_rows_that_were_merged_before_tell_that_base_is_older():
+    files(SONGS, "INSERT INTO song VALUES (4, 'ours', 0, 0); UPDATE song SET plays = plays + 1 WHERE id = 1", "INSERT INTO song VALUES (4, 'theirs', 0, 0); UPDATE song SET plays = plays + 2 WHERE id = 1")
+    merge("--add", "song.plays")
+    make("theirs.db", "UPDATE song SET rating = 9 WHERE id = 2")
+    refused("merge: 1 of 3 changes of theirs.db are in ours.db, too: BASE is older than the fork, .*", "--add", "song.plays")
+    assert rows("SELECT plays FROM song WHERE id = 1") == [(8,)]
+
+
+OLD = "UPDATE song SET plays = plays + 3;"
+
+
+def test_numbers_that_most_changes_have_made_alike_are_older_than_the_fork():
+    files(SONGS, OLD, OLD + "UPDATE tag SET name = 'z' WHERE id = 1")
+    refused("merge: 3 of 4 changes of theirs.db are in ours.db, too: BASE is older than the fork, .*", "--add", "song.plays")
+
+
+def test_numbers_that_some_changes_have_made_alike_add_up_and_are_noted():
+    files(SONGS, OLD, OLD + "UPDATE tag SET name = 'z'||id")
+    notes = [line["note"] for line in merge("--add", "song.plays") if "note" in line]
+    assert "3 of 5 changes were made on both sides alike: if BASE is older than the fork, numbers were added up twice" in notes
+    assert rows("SELECT plays FROM song") == [(11,), (12,), (13,)]
+
+
+def test_numbers_that_both_have_changed_add_up_though_theirs_has_changed_nothing_else():
+    files("CREATE TABLE stock(what TEXT PRIMARY KEY, n INT); INSERT INTO stock VALUES ('tea', 9), ('milk', 9)", "UPDATE stock SET n = n - 1", "UPDATE stock SET n = n - 2")
+    merge("--add", "stock.n")
+    assert rows("SELECT n FROM stock") == [(6,), (6,)]
+
+
+def test_a_new_row_of_both_adds_up_if_theirs_has_something_else():
+    files(SONGS, "INSERT INTO song VALUES (4, 'd', 4, 0)", "INSERT INTO song VALUES (5, 'd', 4, 0), (6, 'e', 1, 0)")
+    merge("--add", "song.plays")
+    assert rows("SELECT title, plays FROM song WHERE id > 3") == [("d", 8), ("e", 1)]
 
 
 # ---- virtual tables ----
