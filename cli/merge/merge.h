@@ -184,8 +184,10 @@ void merge_schema_begin(merge *m);
 /* Indexes, views and triggers that THEIRS made or changed; after the rows. */
 void merge_schema_end(merge *m);
 
-/* How the declaration `to` of a table came from `from`. */
-merge_steps merge_explain(merge *m, const char *table, const char *from, const char *to);
+/* How the declaration `to` of a table came from `from`. schema: what has it, if base has `from`, else
+ * NULL. */
+merge_steps merge_explain(merge *m, const char *table, const char *from, const char *to,
+                          const char *schema);
 
 /* SQL for all values of a row of a table in a schema; "NULL" if it has none. */
 const char *merge_row_bytes(merge *m, const char *schema, const char *table);

@@ -565,13 +565,13 @@ SELECT (SELECT count(*) FROM %s."%w") = (SELECT count(*) FROM base."%w")
    AND NOT EXISTS (SELECT %s FROM %s."%w" EXCEPT SELECT %s FROM base."%w")
    AND NOT EXISTS (SELECT %s FROM base."%w" EXCEPT SELECT %s FROM %s."%w");
 
--- As many of each value.
 -- Values that OURS has written, and BASE has not.
 -- name: MERGE_HAS_NEW_VALUES
 SELECT EXISTS (SELECT v FROM (SELECT merge_bytes("%w") AS v, 1 AS n FROM main."%w" UNION ALL SELECT merge_bytes("%w"), -1 FROM base."%w") GROUP BY v HAVING sum(n) > 0);
 
--- name: MERGE_SAME_COLUMN
-SELECT NOT EXISTS (SELECT v FROM (SELECT merge_bytes("%w") AS v, 1 AS n FROM %s."%w" UNION ALL SELECT merge_bytes("%w"), -1 FROM base."%w") GROUP BY v HAVING sum(n) <> 0);
+-- How many values of a column of BASE and of one of another schema the other lacks.
+-- name: MERGE_COUNT_OTHER_VALUES
+SELECT coalesce(sum(abs(n)), 0) FROM (SELECT sum(n) AS n FROM (SELECT merge_bytes("%w") AS v, 1 AS n FROM base."%w" UNION ALL SELECT merge_bytes("%w"), -1 FROM %s."%w") GROUP BY v);
 
 -- name: MERGE_ADD_NAME
 INSERT OR REPLACE INTO temp._merge_names(tab, col, base, theirs, ours) VALUES (?1, ?2, ?3, ?4, ?5);

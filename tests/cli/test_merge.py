@@ -594,6 +594,21 @@ def test_columns_beside_a_renamed_and_an_added_one_keep_what_both_sides_wrote():
     assert rows("SELECT id, c, b, d FROM t") == [(1, "a", "ours", "theirs")]
 
 
+@pytest.mark.parametrize("declaration", ["", " WITHOUT ROWID"])
+@pytest.mark.parametrize("dropped, renamed", [("v", "w"), ("w", "v")])
+def test_values_tell_which_column_was_renamed_if_the_one_beside_it_was_dropped(declaration, dropped, renamed):
+    schema = f"CREATE TABLE t(k TEXT PRIMARY KEY, v, w){declaration}; INSERT INTO t VALUES ('a', 1, 'x'), ('b', 2, 'y'), ('c', 3, 'z');"
+    alter = f"ALTER TABLE t RENAME {renamed} TO n; ALTER TABLE t DROP {dropped}; DELETE FROM t WHERE k = 'c'"
+    change = f"UPDATE t SET {renamed} = 9 WHERE k = 'a'"
+    for ours, theirs in (alter, change), (change, alter):
+        for name in "base.db", "ours.db", "theirs.db":
+            if os.path.exists(name):
+                os.remove(name)
+        files(schema, ours, theirs)
+        merge()
+        assert rows("SELECT * FROM t") == [("a", 9), ("b", 2 if renamed == "v" else "y")]
+
+
 def test_a_dropped_column_goes_unless_the_other_side_has_changed_it():
     files(SONGS, "", "ALTER TABLE song DROP COLUMN rating; UPDATE song SET plays = 1 WHERE id = 1")
     merge()
