@@ -74,6 +74,7 @@ typedef struct merge_table {
     int n_unique;
     merge_foreign *foreign;
     int n_foreign;
+    int64_t broken; /* rows of OURS that lack a parent; -1: that cannot be checked */
     const merge_unique *unique_now; /* those that {U} and {F} tell of */
     const merge_foreign *foreign_now;
 } merge_table;

@@ -109,14 +109,14 @@ static void split_row(merge *m, merge_table *t, int64_t number, bool by_theirs)
                              : merge_integer_for(m, t, -1, CLI_SQL_MERGE_THEIRS_CHANGED, number) ||
                                    refers(m, t, CLI_SQL_MERGE_THEIRS_REFERS, number);
     if (!matters) return;
+    sqlite3_stmt *list = merge_prepare(m, t, -1, CLI_SQL_MERGE_LIST_AGAIN);
+    sqlite3_bind_int64(list, 1, number);
+    sqlite3_bind_text(list, 2, by_theirs ? "theirs" : "ours", -1, SQLITE_STATIC);
+    cli_step(&m->into, list);
+    sqlite3_finalize(list);
     if (by_theirs) run_number(m, t, CLI_SQL_MERGE_AGAIN_GONE, number);
     run_number(m, t, CLI_SQL_MERGE_AGAIN_NEW, number);
     if (!by_theirs) run_number(m, t, CLI_SQL_MERGE_AGAIN_OLD, number);
-    merge_conflict(m, "number", t->name, NULL, "both",
-                   merge_text(m,
-                              "number %lld was used again in %s, or the row was written anew: "
-                              "two rows",
-                              number, by_theirs ? "theirs" : "ours"));
 }
 
 /* The run of last rows of BASE that are gone in a file or keep at most a quarter of their values. */

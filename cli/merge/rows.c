@@ -279,10 +279,38 @@ static void list_rows(merge *m)
     }
 }
 
+/* How many rows of a table lack a parent; -1 if that cannot be checked: its declaration is not whole. */
+static int64_t count_broken(merge *m, const merge_table *t, const char *schema)
+{
+    if (m->c->failed) return -1;
+    const char *sql = merge_text(m, CLI_SQL_MERGE_COUNT_BROKEN, t->name, schema);
+    sqlite3_stmt *row = NULL;
+    int rc = sqlite3_prepare_v2(m->into.db, sql, -1, &row, NULL);
+    int64_t n =
+        rc == SQLITE_OK && sqlite3_step(row) == SQLITE_ROW ? sqlite3_column_int64(row, 0) : -1;
+    rc = rc == SQLITE_OK ? sqlite3_finalize(row) : rc;
+    if (rc != SQLITE_OK && (rc & 0xff) != SQLITE_ERROR) cli_fail_file(&m->into, "");
+    return n;
+}
+
+/* A row may lack its parent if it did in OURS or THEIRS. */
+static void check_broken(merge *m)
+{
+    for (int i = 0; i < m->n && !m->c->failed; i++) {
+        merge_table *t = &m->table[i];
+        int64_t more = count_broken(m, t, "main") - t->broken;
+        if (t->broken < 0 || more <= 0 || more <= count_broken(m, t, "theirs")) continue;
+        cli_fail(
+            m->c,
+            "merge: %lld rows of %s would refer to rows that are not there: nothing was changed",
+            (long long)more, t->name);
+    }
+}
+
 void merge_rows_join(merge *m)
 {
     bool is_done = false;
-    int64_t broken = merge_integer_of(m, CLI_SQL_MERGE_COUNT_BROKEN);
+    for (int i = 0; i < m->n; i++) m->table[i].broken = count_broken(m, &m->table[i], "main");
     while (!is_done && !m->c->failed) {
         cli_run(&m->into, "SAVEPOINT round");
         play_round(m);
@@ -294,10 +322,5 @@ void merge_rows_join(merge *m)
     sqlite3_free(m->finding);
     m->finding = NULL;
     list_rows(m);
-    int64_t after = merge_integer_of(m, CLI_SQL_MERGE_COUNT_BROKEN);
-    if (after > broken &&
-        after > broken + merge_integer_of(m, CLI_SQL_MERGE_COUNT_BROKEN_IN_THEIRS))
-        cli_fail(m->c,
-                 "merge: %lld rows would refer to rows that are not there: nothing was changed",
-                 (long long)(after - broken));
+    check_broken(m);
 }

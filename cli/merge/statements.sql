@@ -284,6 +284,12 @@ SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE op IN ('I', 'U') AND t# = ?1
 -- name: MERGE_OURS_REFERS
 SELECT (SELECT count(*) FROM {T} AS o WHERE o.@o = coalesce((SELECT ours FROM temp._merge_moves WHERE tab = ?2 AND theirs = ?1), ?1)) > (SELECT count(*) FROM {B} AS b WHERE @b = ?1);
 
+-- name: MERGE_LIST_AGAIN
+INSERT INTO temp._merge_conflict(kind, tab, shown, row_key, base, ours, theirs, taken, note)
+SELECT 'number', {name}, ?1, merge_list(?1), {J|@b}, CASE WHEN o.{key} IS NOT NULL THEN {J|o.@o} END, CASE WHEN {theirs_key} IS NOT NULL THEN {J|@t} END, 'both',
+       'the number was used again in ' || ?2 || ', or the row was written anew: two rows'
+  FROM {B} AS b LEFT JOIN {T} AS o ON o.{key} = {now} LEFT JOIN {H} AS t ON {theirs_key} = {base_key} WHERE {base_key} = ?1;
+
 -- THEIRS has used the number again: its row is a new one, and the old one is gone.
 -- name: MERGE_AGAIN_GONE
 INSERT INTO temp._merge_d{n}(op, how, {C, |b#}) SELECT 'D', 'again', {C, |b#} FROM temp._merge_d{n} WHERE op = 'U' AND t{k} = ?1;
@@ -422,10 +428,7 @@ SELECT o.{key} FROM {T} AS o, temp._merge_d{n} AS d WHERE d.n = ?1 AND {U AND |o
 UPDATE temp._merge_d{n} SET t# = ?2, followed = ?2 WHERE op IN ('I', 'U') AND t# = ?1 AND (op = 'I' OR t# IS NOT b#);
 
 -- name: MERGE_COUNT_BROKEN
-SELECT count(*) FROM pragma_foreign_key_check;
-
--- name: MERGE_COUNT_BROKEN_IN_THEIRS
-SELECT count(*) FROM theirs.sqlite_master AS s, pragma_foreign_key_check(s.name, 'theirs') WHERE s.type = 'table' AND s.name NOT LIKE 'sqlite\_%' ESCAPE '\';
+SELECT count(*) FROM pragma_foreign_key_check(%Q, %Q);
 
 -- ---- lists ---------------------------------------------------------------------------------------
 

@@ -140,6 +140,13 @@ def test_a_key_that_is_spelled_otherwise_is_the_same_key():
     assert rows("SELECT * FROM t") == [("A", 2)]
 
 
+def test_rows_with_null_in_their_key_are_counted_and_the_others_are_found_by_it():
+    files("CREATE TABLE t(k TEXT PRIMARY KEY, v, w); INSERT INTO t VALUES ('a', 1, 1), ('b', 2, 2), (NULL, 3, 3), (NULL, 3, 3), (NULL, 4, 4)",
+          "UPDATE t SET v = 10 WHERE k = 'a'; INSERT INTO t VALUES (NULL, 5, 5); DELETE FROM t WHERE v = 4", "UPDATE t SET w = 20 WHERE k = 'a'; DELETE FROM t WHERE k = 'b' OR rowid = 3; INSERT INTO t VALUES (NULL, 5, 5), ('c', 6, 6)")
+    merge("--base-is-fork")
+    assert rows("SELECT * FROM t ORDER BY k, v") == [(None, 3, 3), (None, 5, 5), (None, 5, 5), ("a", 10, 20), ("c", 6, 6)]
+
+
 @pytest.mark.parametrize("declaration", ["PRIMARY KEY (a, b)", "PRIMARY KEY (a, b)) WITHOUT ROWID --", "UNIQUE (a, b)"])
 def test_keys_of_several_columns(declaration):
     files(f"CREATE TABLE t(a TEXT NOT NULL, b INT NOT NULL, v, w, {declaration}\n); INSERT INTO t VALUES ('x', 1, 1, 1), ('x', 2, 2, 2)".replace("--\n)", "--\n"),
@@ -169,6 +176,22 @@ def test_a_row_that_has_the_rowid_of_one_that_stays_moves():
 
 
 LINKS = "CREATE TABLE note(v); CREATE TABLE link(id INTEGER PRIMARY KEY, note_rowid INTEGER, url TEXT); INSERT INTO note VALUES ('a'), ('b'); INSERT INTO link VALUES (1, 1, 'to a');"
+
+
+def test_a_row_whose_rowid_has_moved_is_found_by_references_of_later_merges():
+    files(LINKS, "INSERT INTO note VALUES ('o')", "INSERT INTO note VALUES ('t')")
+    merge()
+    make("theirs.db", "INSERT INTO note VALUES ('u')")
+    os.remove("base.db")
+    make("base.db", LINKS, "INSERT INTO note VALUES ('t')")
+    make("theirs.db", "INSERT INTO link VALUES (2, 3, 'to t'), (3, 4, 'to u')")
+    merge("--ref", "link.note_rowid=note")
+    found = rows("SELECT url, v FROM link JOIN note ON note.rowid = note_rowid ORDER BY 1")
+    assert found == [("to a", "a"), ("to t", "t"), ("to u", "u")]
+    os.replace("theirs.db", "base.db")
+    make("theirs.db", LINKS, "INSERT INTO note VALUES ('t'), ('u')", "INSERT INTO link VALUES (2, 3, 'to t'), (3, 4, 'to u')", "INSERT INTO link VALUES (4, 4, 'to u again')")
+    merge("--ref", "link.note_rowid=note")
+    assert rows("SELECT url, v FROM link JOIN note ON note.rowid = note_rowid ORDER BY 1") == found + [("to u again", "u")]
 
 
 def test_a_column_that_is_called_rowid_is_asked_about():
@@ -501,6 +524,14 @@ def test_a_column_that_came_after_a_merge_does_not_hide_which_row_was_meant():
     assert rows("SELECT * FROM t") == [(1, "ours", 0, 3), (2, "theirs", 6, 4)]
 
 
+def test_a_number_that_was_used_again_is_two_rows_and_listed_with_both():
+    files("CREATE TABLE t(id INTEGER PRIMARY KEY, a, b, c); INSERT INTO t VALUES (1, 1, 1, 1), (2, 'x', 'y', 'z')", "UPDATE t SET a = 'X' WHERE id = 2", "DELETE FROM t WHERE id = 2; INSERT INTO t VALUES (2, 7, 8, 9)")
+    found = conflicts(merge(status=1))
+    assert [(c["kind"], c["key"], c["taken"], c["base"], c["ours"], c["theirs"]) for c in found if c["kind"] == "number"] == [
+        ("number", [2], "both", {"id": 2, "a": "x", "b": "y", "c": "z"}, {"id": 2, "a": "X", "b": "y", "c": "z"}, {"id": 2, "a": 7, "b": 8, "c": 9})]
+    assert rows("SELECT * FROM t") == [(1, 1, 1, 1), (2, "X", "y", "z"), (3, 7, 8, 9)]
+
+
 # ---- constraints and foreign keys ----
 
 def test_exchanged_unique_values_pass():
@@ -543,6 +574,13 @@ def test_a_row_stays_to_which_a_table_refers_that_ours_alone_has(table, ours, th
     found = conflicts(merge(status=1))
     assert (found[-1]["kind"], found[-1]["table"], found[-1]["key"]) == ("foreign key", "song", [3])
     assert rows("PRAGMA foreign_key_check") == [] and rows("SELECT title FROM c JOIN song ON id = s") == [("c",)]
+
+
+def test_a_foreign_key_that_cannot_be_checked_is_passed_over():
+    files("CREATE TABLE p(a, b); CREATE TABLE c(id INTEGER PRIMARY KEY, a REFERENCES p(a)); CREATE TABLE d(id INTEGER PRIMARY KEY, x REFERENCES nowhere); INSERT INTO p VALUES (1, 1); INSERT INTO c VALUES (1, 1)",
+          "INSERT INTO c VALUES (2, 1)", "INSERT INTO c VALUES (2, 1), (3, 7); INSERT INTO d VALUES (1, 1)")
+    merge()
+    assert rows("SELECT * FROM c") == [(1, 1), (2, 1), (3, 7)] and rows("SELECT * FROM d") == [(1, 1)]
 
 
 def test_a_foreign_key_of_which_each_side_has_changed_a_column_stays_as_in_ours():
@@ -803,6 +841,15 @@ def test_copies_without_base():
     files(SONGS, "UPDATE song SET title = 'A' WHERE id = 1; DELETE FROM song_tag", "DELETE FROM song_tag; INSERT INTO song VALUES (9, 'new', 0, 0)")
     seen, out, _ = run("merge", "--json", "--copies", "ours.db", "theirs.db")
     assert seen == 1 and rows("SELECT id, title FROM song") == [(1, "A"), (2, "b"), (3, "c"), (9, "new")]
+
+
+def test_copies_hold_rows_without_a_key_as_often_as_the_one_that_has_more():
+    make("ours.db", "CREATE TABLE log(x); CREATE TABLE settings(a, b); INSERT INTO log VALUES (1), (1), (2), (5); INSERT INTO settings VALUES (1, NULL)")
+    make("theirs.db", "CREATE TABLE log(x); CREATE TABLE settings(a, b); INSERT INTO log VALUES (1), (2), (2), (7); INSERT INTO settings VALUES (1, 3)")
+    seen, out, error = run("merge", "--json", "--copies", "ours.db", "theirs.db")
+    found, = conflicts(json.loads(line) for line in out.splitlines())
+    assert (seen, error, found["table"], found["column"], found["taken"]) == (1, "", "settings", "b", "ours")
+    assert rows("SELECT x FROM log ORDER BY x") == [(1,), (1,), (2,), (2,), (5,), (7,)] and rows("SELECT * FROM settings") == [(1, None)]
 
 
 def test_unrelated_files_without_base():
