@@ -60,6 +60,7 @@ typedef struct merge_table {
     const char *main, *base, *theirs; /* SQL: what stands behind FROM; an empty row set if absent */
     bool in_base, in_theirs;
     merge_key key;
+    bool has_null_keys; /* rows with a NULL in their key are counted, as those without a key */
     bool is_virtual, is_rtree;
     const char *rowid;                 /* a name of the rowid that no column has, or NULL */
     const char *base_row, *theirs_row; /* SQL: all values of a row, if it gives numbers */

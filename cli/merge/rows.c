@@ -11,6 +11,12 @@
 
 /* ---- finding ----------------------------------------------------------------------------------- */
 
+/* Rows that are counted: those without a key. */
+static bool counts_rows(const merge_table *t)
+{
+    return t->key == KEY_NONE || t->has_null_keys;
+}
+
 static void find_rows(merge *m, merge_table *t)
 {
     merge_run(m, t, -1, CLI_SQL_MERGE_MAKE_ROWS);
@@ -19,14 +25,14 @@ static void find_rows(merge *m, merge_table *t)
         if (!t->in_base || !merge_has_rows_of_base(m, "theirs", t->name))
             cli_fail(m->c, "merge: %s: the table has no key, and no name is left for its rowid",
                      t->name);
-    } else if (t->key == KEY_NONE) {
-        merge_run(m, t, -1, CLI_SQL_MERGE_FIND_MORE);
-        if (t->in_base) merge_run(m, t, -1, CLI_SQL_MERGE_FIND_FEWER);
-    } else {
-        merge_run(m, t, -1, CLI_SQL_MERGE_FIND_CHANGED);
-        if (t->in_base && merge_integer(m, t, -1, CLI_SQL_MERGE_COUNT_GONE) != 0)
-            merge_run(m, t, -1, CLI_SQL_MERGE_FIND_GONE);
+        return;
     }
+    if (t->key != KEY_NONE) merge_run(m, t, -1, CLI_SQL_MERGE_FIND_CHANGED);
+    if (t->key != KEY_NONE && t->in_base &&
+        (t->has_null_keys || merge_integer(m, t, -1, CLI_SQL_MERGE_COUNT_GONE) != 0))
+        merge_run(m, t, -1, CLI_SQL_MERGE_FIND_GONE);
+    if (counts_rows(t)) merge_run(m, t, -1, CLI_SQL_MERGE_FIND_MORE);
+    if (counts_rows(t) && t->in_base) merge_run(m, t, -1, CLI_SQL_MERGE_FIND_FEWER);
 }
 
 void merge_rows_find(merge *m)
@@ -37,12 +43,9 @@ void merge_rows_find(merge *m)
 /* The rows of OURS that those are. */
 static void link_rows(merge *m, merge_table *t)
 {
-    if (t->key == KEY_NONE) {
-        merge_run(m, t, -1, CLI_SQL_MERGE_SET_VALUES);
-        merge_run(m, t, -1, CLI_SQL_MERGE_LINK_COPIES);
-    } else {
-        merge_run(m, t, -1, CLI_SQL_MERGE_LINK);
-    }
+    if (counts_rows(t)) merge_run(m, t, -1, CLI_SQL_MERGE_SET_VALUES);
+    if (counts_rows(t)) merge_run(m, t, -1, CLI_SQL_MERGE_LINK_COPIES);
+    if (t->key != KEY_NONE) merge_run(m, t, -1, CLI_SQL_MERGE_LINK);
 }
 
 static void place_rows(merge *m, merge_table *t)
@@ -273,7 +276,7 @@ static void list_rows(merge *m)
     for (int i = 0; i < m->n && !m->c->failed; i++) {
         merge_table *t = &m->table[i];
         if (!merge_integer(m, t, -1, CLI_SQL_MERGE_HAS_CHANGES)) continue;
-        if (t->key == KEY_NONE) merge_run(m, t, -1, CLI_SQL_MERGE_JOIN_REFUSED);
+        if (counts_rows(t)) merge_run(m, t, -1, CLI_SQL_MERGE_JOIN_REFUSED);
         for (int k = 0; k < t->n; k++) merge_run(m, t, k, CLI_SQL_MERGE_LIST_COLUMN);
         merge_run(m, t, -1, CLI_SQL_MERGE_LIST_ROWS);
     }

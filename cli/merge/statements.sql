@@ -119,26 +119,26 @@ CREATE TEMP TABLE _merge_d{n}(n INTEGER PRIMARY KEY, op TEXT, rid INT, v, had IN
 INSERT INTO temp._merge_d{n}(op, rid, {C, |b#}, {C, |t#})
 SELECT CASE WHEN {K OR |@b IS NULL} THEN 'I' ELSE 'U' END, {trid}, {C, |@b}, {C, |@t}
   FROM {H} AS t LEFT JOIN {B} AS b ON {K AND |@b = @t}
- WHERE {K OR |@b IS NULL} OR {C OR |@b COLLATE BINARY IS NOT @t}{Y| OR typeof(@b) <> typeof(@t)};
+ WHERE ({K OR |@b IS NULL} OR {C OR |@b COLLATE BINARY IS NOT @t}{Y| OR typeof(@b) <> typeof(@t)}) AND {Z AND |@t IS NOT NULL};
 
 -- name: MERGE_COUNT_GONE
 SELECT (SELECT count(*) FROM {B}) - (SELECT count(*) FROM {H}) + (SELECT count(*) FROM temp._merge_d{n} WHERE op = 'I');
 
 -- name: MERGE_FIND_GONE
-INSERT INTO temp._merge_d{n}(op, {C, |b#}) SELECT 'D', {C, |@b} FROM {B} AS b WHERE NOT EXISTS (SELECT 1 FROM {H} AS t WHERE {K AND |@b = @t});
+INSERT INTO temp._merge_d{n}(op, {C, |b#}) SELECT 'D', {C, |@b} FROM {B} AS b WHERE {Z AND |@b IS NOT NULL} AND NOT EXISTS (SELECT 1 FROM {H} AS t WHERE {K AND |@b = @t});
 
 -- Of rows without a key each value counts. Later copies are the new ones.
 -- name: MERGE_FIND_MORE
 INSERT INTO temp._merge_d{n}(op, rid, {C, |t#})
 SELECT 'I', rid, {C, |t#}
-  FROM (SELECT {trid} AS rid, {V|@t} AS v, row_number() OVER (PARTITION BY {V|@t} ORDER BY {trid}) AS i, {C, |@t AS t#} FROM {H} AS t) AS x
+  FROM (SELECT {trid} AS rid, {V|@t} AS v, row_number() OVER (PARTITION BY {V|@t} ORDER BY {trid}) AS i, {C, |@t AS t#} FROM {H} AS t WHERE NOT ({Z AND |@t IS NOT NULL})) AS x
   LEFT JOIN (SELECT {V|@b} AS v, count(*) AS had FROM {B} AS b GROUP BY 1) AS y ON y.v = x.v
  WHERE x.i > coalesce(y.had, 0) ORDER BY rid;
 
 -- name: MERGE_FIND_FEWER
 INSERT INTO temp._merge_d{n}(op, had, {C, |b#})
 SELECT 'D', x.had, {C, |b#}
-  FROM (SELECT {V|@b} AS v, row_number() OVER (PARTITION BY {V|@b} ORDER BY {brid}) AS i, count(*) OVER (PARTITION BY {V|@b}) AS had, {C, |@b AS b#} FROM {B} AS b) AS x
+  FROM (SELECT {V|@b} AS v, row_number() OVER (PARTITION BY {V|@b} ORDER BY {brid}) AS i, count(*) OVER (PARTITION BY {V|@b}) AS had, {C, |@b AS b#} FROM {B} AS b WHERE NOT ({Z AND |@b IS NOT NULL})) AS x
   LEFT JOIN (SELECT {V|@t} AS v, count(*) AS has FROM {H} AS t GROUP BY 1) AS y ON y.v = x.v
  WHERE x.i > coalesce(y.has, 0);
 

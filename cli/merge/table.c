@@ -18,6 +18,7 @@
  *     {base_row} {theirs_row}   all values of a row over b, over t
  *     {C, |o.@o = d.t#}     a list over all columns, with ", " between
  *     {K...} {N...} {Y...}  the same over columns of the key, the others, those that hold 1 and 1.0
+ *     {Z AND |@t IS NOT NULL}   whether a row has a key: no column of it is NULL
  *     {U...} {F...} {I...}  the same over a UNIQUE index, a foreign key, the columns that tell a row
  *     {V|t.@o}              a text of all columns that differs if a value does
  *     {J|o#}                a JSON object of all columns
@@ -162,7 +163,8 @@ static bool is_in_list(const merge_table *t, int i, char list)
     const merge_column *column = &t->column[i];
     bool is_of_key = column->key > 0;
     return strchr("CJ", list) || (list == 'V' && !column->is_kept) || (list == 'K' && is_of_key) ||
-           (list == 'N' && !is_of_key) || (list == 'Y' && column->is_typed) ||
+           (list == 'Z' && is_of_key && t->has_null_keys) || (list == 'N' && !is_of_key) ||
+           (list == 'Y' && column->is_typed) ||
            (list == 'I' && (t->key == KEY_NONE ? i < ARGUMENTS_AT_ONCE : is_of_key));
 }
 
@@ -203,8 +205,12 @@ static void write_list(place at, const char *list, const char *end)
         write_part(in, bar + 1, end);
         written++;
     }
-    bool is_and = bar - list > 1 && list[2] == 'A'; /* of no conditions all hold, and none */
-    if (written == 0 && which == 'K') sqlite3_str_appendall(at.out, is_and ? "1" : "0");
+    /* Without columns of the key, the one row of BASE is meant. */
+    bool is_and = bar - list > 1 && list[2] == 'A';
+    if (written == 0 && which == 'K')
+        sqlite3_str_appendall(at.out, is_and || !at.t->in_base ? "1" : "0");
+    if (written == 0 && which == 'Z')
+        sqlite3_str_appendall(at.out, at.t->key == KEY_NONE ? "0" : "1");
     if (which == 'V') sqlite3_str_appendall(at.out, ")");
     if (which == 'J') sqlite3_str_appendall(at.out, ") || '}'");
 }
@@ -548,20 +554,23 @@ static void read_key(merge *m, merge_table *t)
         if (i >= 0) t->column[i].key = ++n;
     }
     sqlite3_finalize(row);
+    bool is_copy = m->mode == MERGE_COPIES && t->in_theirs;
+    const char *base = t->base;
+    if (is_copy) t->base = t->main; /* which has what both have alike */
     /* A table with one row, such as settings, has that row in all files. */
     if (n > 0 || (t->rowid && merge_integer(m, t, -1, CLI_SQL_MERGE_HAS_ONE_ROW)))
         t->key = KEY_COLUMNS;
+    if (t->key != KEY_NONE) t->base = base;
+    for (int i = 0; i < t->n && is_copy && t->key == KEY_NONE; i++)
+        t->column[i].in_base = merge_text(m, "b.%s", t->column[i].quoted);
 }
 
-/* Rows whose key has a NULL are as those without one; then the table is taken as one without. */
+/* Rows whose key has a NULL are as those without one. */
 static void check_key(merge *m, merge_table *t)
 {
-    if (t->key != KEY_COLUMNS || !t->rowid) return;
-    bool has_null = (t->in_base && merge_integer(m, t, -1, CLI_SQL_MERGE_BASE_NULL_KEY)) ||
-                    (t->in_theirs && merge_integer(m, t, -1, CLI_SQL_MERGE_THEIRS_NULL_KEY));
-    if (!has_null) return;
-    t->key = KEY_NONE;
-    for (int i = 0; i < t->n; i++) t->column[i].key = 0;
+    if (t->key == KEY_COLUMNS && t->rowid)
+        t->has_null_keys = (t->in_base && merge_integer(m, t, -1, CLI_SQL_MERGE_BASE_NULL_KEY)) ||
+                           (t->in_theirs && merge_integer(m, t, -1, CLI_SQL_MERGE_THEIRS_NULL_KEY));
 }
 
 /* A column that THEIRS has dropped and OURS has changed: in THEIRS it is as in BASE. */
