@@ -75,7 +75,7 @@ static void read_known(merge *m)
     if (in_theirs) refuse_moved(m, lacks);
     for (int i = 0; i < m->n && in_main; i++) {
         merge_table *t = &m->table[i];
-        if (!t->gives_numbers) continue;
+        if (!t->gives_numbers && !t->gives_rowids) continue;
         merge_run(m, t, -1, merge_text(m, CLI_SQL_MERGE_KNOWN_IN_BASE, lacks));
         merge_run(m, t, -1, merge_text(m, CLI_SQL_MERGE_KNOWN_IN_THEIRS, lacks));
         if (in_theirs) merge_run(m, t, -1, merge_text(m, CLI_SQL_MERGE_KNOWN_IN_BOTH, lacks));
@@ -375,7 +375,7 @@ static void follow_all(merge *m)
         for (int k = 0; k < m->table[i].n; k++) {
             merge_table *t = &m->table[i];
             int of = k == t->number && t->gives_numbers ? t->i : t->column[k].of;
-            if (of < 0) continue;
+            if (of < 0 || m->table[of].gives_rowids) continue;
             follow(m, t, k, CLI_SQL_MERGE_FOLLOW, of);
             follow(m, t, k, CLI_SQL_MERGE_FOLLOW_BASE, of);
         }
@@ -385,15 +385,17 @@ static void follow_all(merge *m)
 static void follow_rowids(merge *m, merge_table *of)
 {
     merge_rows_place(m, of);
-    if (merge_integer(m, of, -1, CLI_SQL_MERGE_COUNT_CHANGED_NUMBERS) == 0) return;
+    bool has_moved = merge_integer(m, of, -1, CLI_SQL_MERGE_COUNT_CHANGED_NUMBERS) > 0;
     for (int i = 0; i < m->n; i++)
         for (int k = 0; k < m->table[i].n; k++) {
             merge_table *t = &m->table[i];
-            if (t->column[k].of == of->i)
+            if (t->column[k].of == of->i) {
                 follow(m, t, k, CLI_SQL_MERGE_FOLLOW, of->i);
-            else if (merge_is_rowid_column(&t->column[k]) &&
-                     !names_another(m, t->column[k].name, of))
+                follow(m, t, k, CLI_SQL_MERGE_FOLLOW_BASE, of->i);
+            } else if (has_moved && merge_is_rowid_column(&t->column[k]) &&
+                       !names_another(m, t->column[k].name, of)) {
                 ask_of_column(m, t, k, of);
+            }
         }
 }
 
@@ -441,7 +443,8 @@ void merge_numbers_remember(merge *m)
     for (int i = 0; i < m->n; i++) {
         merge_table *t = &m->table[i];
         if (t->is_autoincrement) raise_sequence(m, t);
-        if (!t->gives_numbers || !merge_integer(m, t, -1, CLI_SQL_MERGE_HAS_NUMBERS)) continue;
+        bool gives = t->gives_numbers || t->gives_rowids;
+        if (!gives || !merge_integer(m, t, -1, CLI_SQL_MERGE_HAS_NUMBERS)) continue;
         cli_run(&m->into, CLI_SQL_MERGE_NUMBERS_MAKE);
         merge_run(m, t, -1, CLI_SQL_MERGE_NUMBERS_ADD);
         merge_run(m, t, -1, CLI_SQL_MERGE_NUMBERS_ADD_OTHERS);

@@ -339,12 +339,14 @@ UPDATE temp._merge_d{n} AS d SET was = 1, orid = x.rid, {C, |o# = d.b#}
          WHERE g.i <= g.fewer - max(0, g.had - o.has)) AS x
  WHERE d.n = x.gone;
 
--- A new row keeps its rowid if that is free, or that of a row that is taken away: a row without a key that THEIRS changed.
+-- A new row keeps its rowid, or the one that it had in OURS, if that is free, or that of a row that is taken away: a row
+-- without a key that THEIRS changed.
 -- name: MERGE_KEEP_ROWIDS
 UPDATE temp._merge_d{n} AS d SET prid = CASE WHEN NOT EXISTS (
-       SELECT 1 FROM {T} AS o WHERE {orid} = d.rid
-          AND {orid} NOT IN (SELECT orid FROM temp._merge_d{n} WHERE op = 'D' AND was AND stays IS NULL AND refused IS NULL AND {C AND |~o#~b#~})) THEN rid END
- WHERE (prid IS NULL OR prid = rid) AND NOT was AND op <> 'D';
+       SELECT 1 FROM {T} AS o WHERE {orid} = x.wanted
+          AND {orid} NOT IN (SELECT orid FROM temp._merge_d{n} WHERE op = 'D' AND was AND stays IS NULL AND refused IS NULL AND {C AND |~o#~b#~})) THEN x.wanted END
+  FROM (SELECT n, coalesce((SELECT ours FROM temp._merge_moves WHERE tab = {n} AND theirs = rid AND why = 'known'), rid) AS wanted FROM temp._merge_d{n}) AS x
+ WHERE x.n = d.n AND (prid IS NULL OR prid = x.wanted) AND NOT was AND op <> 'D';
 
 -- name: MERGE_MOVE_ROWIDS
 UPDATE temp._merge_d{n} AS d SET prid = x.rid
@@ -353,7 +355,7 @@ UPDATE temp._merge_d{n} AS d SET prid = x.rid
  WHERE d.n = x.n;
 
 -- name: MERGE_ROWIDS_MOVED
-INSERT INTO temp._merge_moves SELECT {n}, rid, CASE WHEN was THEN orid ELSE prid END AS has, 'moved' FROM temp._merge_d{n} WHERE op = 'I' AND rid <> has;
+INSERT OR IGNORE INTO temp._merge_moves SELECT {n}, rid, CASE WHEN was THEN orid ELSE prid END AS has, 'moved' FROM temp._merge_d{n} WHERE op = 'I' AND rid <> has;
 
 -- name: MERGE_UNLINK
 UPDATE temp._merge_d{n} SET was = 0, orid = NULL, {C, |o# = NULL};
@@ -513,7 +515,7 @@ INSERT INTO main.sqlite_sequence(name, seq) SELECT ?1, CAST(?2 AS INTEGER) WHERE
 
 -- name: MERGE_HAS_NUMBERS
 SELECT EXISTS (SELECT 1 FROM temp._merge_moves WHERE tab = {n} AND theirs <> ours)
-    OR EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE op = 'I' AND NOT was AND (refused IS NOT NULL OR followed IS NOT NULL));
+    OR EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE op = 'I' AND NOT was AND becomes IS NOT NULL AND (refused IS NOT NULL OR followed IS NOT NULL));
 
 -- name: MERGE_NUMBERS_ADD
 INSERT OR REPLACE INTO main._merge_numbers

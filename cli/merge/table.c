@@ -6,7 +6,7 @@
  *
  *     {n} {name}            the place of the table; its name as a text
  *     {T} {B} {H}           the table in main, base, theirs, as it stands behind FROM
- *     {k} {key}             the place of the column that is its number; that column, quoted
+ *     {k} {key}             the place of the column that is its number; that column, quoted, or rowid
  *     {base_key} {theirs_key}   the number over b, over t
  *     {rowid}               the name of its rowid, or NULL
  *     {orid} {brid} {trid}  the rowid over o, b, t, or NULL
@@ -69,8 +69,9 @@ static void write_moved(place at)
     if (of->number < 0) {
         sqlite3_str_appendf(at.out,
                             "CASE WHEN EXISTS (SELECT 1 FROM temp._merge_d%d AS p WHERE p.op = 'I'"
-                            " AND p.rid = d.t%d) THEN NULL ELSE d.t%d END",
-                            of->i, at.column, at.column);
+                            " AND p.rid = d.t%d) THEN NULL ELSE coalesce((SELECT ours FROM"
+                            " temp._merge_moves WHERE tab = %d AND theirs = d.t%d), d.t%d) END",
+                            of->i, at.column, of->i, at.column, at.column);
         return;
     }
     if (of->i == at.t->i)
@@ -224,6 +225,15 @@ static void write_rowid(place at, const merge_table *t, char alias)
         sqlite3_str_appendall(at.out, "NULL");
 }
 
+/* The column that is the number of a row, else its rowid, over an alias. */
+static void write_number(place at, const char *column, char alias)
+{
+    if (column)
+        sqlite3_str_appendall(at.out, column);
+    else
+        write_rowid(at, at.t, alias);
+}
+
 /* Whether rows are written with a rowid that no column shows. */
 static bool has_hidden_rowid(const merge_table *t)
 {
@@ -263,6 +273,7 @@ static void write_name(place at, const char *name, size_t n)
 {
     const merge_table *t = at.t, *parent = parent_of(at);
     const merge_column *key = t->number >= 0 ? &t->column[t->number] : NULL;
+    const char *rowid = t->rowid ? t->rowid : "NULL";
     char *word = sqlite3_mprintf("%.*s", (int)n, name);
     const struct {
         const char *name, *text;
@@ -270,10 +281,8 @@ static void write_name(place at, const char *name, size_t n)
         {"T", t->main},
         {"B", t->base},
         {"H", t->theirs},
-        {"rowid", t->rowid ? t->rowid : "NULL"},
-        {"key", key ? key->quoted : "NULL"},
-        {"base_key", key ? key->in_base : "NULL"},
-        {"theirs_key", key ? key->in_theirs : "NULL"},
+        {"rowid", rowid},
+        {"key", key ? key->quoted : rowid},
         {"base_row", t->base_row ? t->base_row : "NULL"},
         {"theirs_row", t->theirs_row ? t->theirs_row : "NULL"},
         {"put_value", has_hidden_rowid(t) ? "CASE WHEN was THEN orid ELSE prid END, " : ""},
@@ -282,6 +291,8 @@ static void write_name(place at, const char *name, size_t n)
         {"PH", parent ? parent->theirs : ""}};
     for (size_t i = 0; word && i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i].name, word) == 0) sqlite3_str_appendall(at.out, names[i].text);
+    if (word && strcmp(word, "base_key") == 0) write_number(at, key ? key->in_base : NULL, 'b');
+    if (word && strcmp(word, "theirs_key") == 0) write_number(at, key ? key->in_theirs : NULL, 't');
     if (word && strcmp(word, "n") == 0) sqlite3_str_appendf(at.out, "%d", t->i);
     if (word && strcmp(word, "k") == 0) sqlite3_str_appendf(at.out, "%d", t->number);
     if (word && strcmp(word, "Pn") == 0) sqlite3_str_appendf(at.out, "%d", parent->i);
@@ -739,7 +750,7 @@ static void read_references(merge *m)
                            m->mode != MERGE_COPIES && !merge_asks_for(m, "assigned=", t->name);
         t->gives_rowids =
             t->number < 0 && t->rowid && m->mode != MERGE_COPIES && may_hold_rowids(m, t);
-        if (!t->gives_numbers) continue;
+        if (!t->gives_numbers && !t->gives_rowids) continue;
         t->base_row = merge_row_bytes(m, "base", t->name);
         t->theirs_row = merge_row_bytes(m, "theirs", t->name);
     }
