@@ -43,8 +43,9 @@ class Result:
         words = ["--json", "--base-is-fork", *made.options(base, ours, theirs), *more]
         paths = [str(folder / name) for name in self.branch]
         self.status, self.out, self.error = run(*words, *paths)
+        self.asked = []
         if self.status == 2 and self.out:
-            asked = [json.loads(line)["ask"].split(" or --no-ref ")[1] for line in self.out.splitlines()]
+            asked = self.asked = [json.loads(line)["ask"].split(" or --no-ref ")[1] for line in self.out.splitlines()]
             assert content(folder) == before, "asked, and written"
             self.status, self.out, self.error = run(*words, *(word for column in asked for word in ("--no-ref", column)), *paths)
         after = content(folder)
@@ -260,6 +261,36 @@ def test_the_same_merge_again_doubles_no_row(tmp_path_factory, made):
     first = merged(made, folder, "base", "ours", "theirs", "first")
     if first:
         merged(made, folder, "base", "first", "theirs", "second", first)
+
+
+@given(made=plain_worlds)
+def test_what_was_merged_before_is_added_no_second_time(tmp_path_factory, made):
+    """First without --add, then with it, into the file that was merged."""
+    folder = tmp_path_factory.mktemp("world")
+    adding = [c for t in made.tables for c in t.columns if c.adds]
+    for c in adding:
+        c.adds = False
+    first = merged(made, folder, "base", "ours", "theirs", "first")
+    for c in adding:
+        c.adds = True
+    if not first:
+        return
+    words = ["--json", *made.options("base", "ours", "theirs"), *(word for column in first.asked for word in ("--no-ref", column))]
+    status, _, error = run(*words, *(str(folder / name) for name in ("base", "ours", "theirs")))
+    if status == 2:
+        assert "BASE is older than the fork, or this was merged before" in error, error
+        return
+    db = sqlite3.connect(folder / "ours")
+    of = first.expected
+    state = State(made, of.names, db, of.aliases, of.split, first.state.uid_of, of.numbers_of_ours())
+    db.close()
+    assert state.keyless == first.state.keyless, "rows without a key"
+    for t in made.tables:
+        for c in set(t.columns) & set(adding) if t.kind != "none" else ():
+            for uid, row in of.theirs.rows.get(t.name, {}).items():
+                before, mine = (side.rows.get(t.name, {}).get(uid, {}).get(c) for side in (of.base, of.ours))
+                if before == mine != row.get(c) and uid in state.rows[t.name] and not of.is_loose(t.name, uid):
+                    assert state.rows[t.name][uid][c] == row[c], ("added twice", t.name, uid, c)
 
 
 @given(made=plain_worlds)
