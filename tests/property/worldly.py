@@ -344,17 +344,24 @@ class Merge:
         again = True
         while again:
             again = False
-            for t, row in self.all_rows():
+            for t, child, row in self.all_rows():
                 for parent, uid in self.parents_of(t, row):
-                    if parent.name in self.merged and uid not in self.merged[parent.name]:
+                    if parent.name in self.merged and uid not in self.merged[parent.name] and not self.is_mixed(t, child, row, parent):
                         again |= self.restore(parent, uid)
+
+    def is_mixed(self, t, uid, row, parent):
+        """Whether some columns of a foreign key are of OURS, the others of THEIRS: nobody has meant that parent."""
+        if uid is None or not t.key_foreign or parent is not t.key_foreign[1]:
+            return False
+        sides = [state.rows.get(t.name, {}).get(uid) for state in (self.ours, self.theirs)]
+        return not any(side and all(self.value(side, c) == row.get(c) for c in t.key_foreign[0]) for side in sides)
 
     def all_rows(self):
         for t in self.made.tables:
             if t.kind == "none":
-                yield from ((t, dict(row)) for row in list(self.keyless[t.name]))
+                yield from ((t, None, dict(row)) for row in list(self.keyless[t.name]))
             else:
-                yield from ((t, row) for row in list(self.merged[t.name].values()))
+                yield from ((t, uid, row) for uid, row in list(self.merged[t.name].items()))
 
     def parents_of(self, t, row):
         for c in t.columns:
@@ -381,7 +388,7 @@ class Merge:
         """Whether no constraint refuses a row of the result, and no parent is missing."""
         if self.is_broken or any("unique" in changes for changes in self.made.changed.values()):
             return False
-        for t, row in self.all_rows():
+        for t, _, row in self.all_rows():
             for parent, uid in self.parents_of(t, row):
                 if uid not in self.merged.get(parent.name, {}):
                     return False
