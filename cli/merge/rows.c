@@ -43,9 +43,9 @@ void merge_rows_find(merge *m)
 /* The rows of OURS that those are. */
 static void link_rows(merge *m, merge_table *t)
 {
+    if (t->key != KEY_NONE) merge_run(m, t, -1, CLI_SQL_MERGE_LINK);
     if (counts_rows(t)) merge_run(m, t, -1, CLI_SQL_MERGE_SET_VALUES);
     if (counts_rows(t)) merge_run(m, t, -1, CLI_SQL_MERGE_LINK_COPIES);
-    if (t->key != KEY_NONE) merge_run(m, t, -1, CLI_SQL_MERGE_LINK);
 }
 
 static void place_rows(merge *m, merge_table *t)
@@ -94,16 +94,19 @@ static void refuse(merge *m, const merge_table *t, int64_t row, const char *why)
 
 /* ---- writing ------------------------------------------------------------------------------------- */
 
+enum { PUT_TURNS = 3 }; /* of MERGE_PUT */
+
 static bool is_refusal(int rc)
 {
     return (rc & 0xff) == SQLITE_CONSTRAINT || (rc & 0xff) == SQLITE_MISMATCH;
 }
 
 /* Tells which rows are refused, and writes the others. */
-static void put_one_by_one(merge *m, merge_table *t)
+static void put_one_by_one(merge *m, merge_table *t, int turn)
 {
     sqlite3_stmt *row = merge_prepare(m, t, -1, CLI_SQL_MERGE_PUT_ORDER),
                  *put = merge_prepare(m, t, -1, CLI_SQL_MERGE_PUT_ONE);
+    sqlite3_bind_int(row, 1, turn);
     while (cli_step(&m->into, row)) {
         int64_t n = sqlite3_column_int64(row, 0);
         sqlite3_bind_int64(put, 1, n);
@@ -121,15 +124,14 @@ static void put_one_by_one(merge *m, merge_table *t)
 static void write_rows(merge *m, merge_table *t)
 {
     merge_run(m, t, -1, !t->rowid ? CLI_SQL_MERGE_TAKE_BY_KEY : CLI_SQL_MERGE_TAKE);
-    sqlite3_stmt *put = merge_prepare(m, t, -1, CLI_SQL_MERGE_PUT);
-    int rc = put ? sqlite3_step(put) : SQLITE_ERROR;
-    if (put && is_refusal(rc)) {
+    for (int turn = 0; turn < PUT_TURNS && !m->c->failed; turn++) {
+        sqlite3_stmt *put = merge_prepare(m, t, -1, CLI_SQL_MERGE_PUT);
+        sqlite3_bind_int(put, 1, turn);
+        int rc = put ? sqlite3_step(put) : SQLITE_ERROR;
+        if (put && rc != SQLITE_DONE && !is_refusal(rc)) cli_fail_file(&m->into, "");
         sqlite3_finalize(put);
-        put_one_by_one(m, t);
-        return;
+        if (is_refusal(rc)) put_one_by_one(m, t, turn);
     }
-    if (put && rc != SQLITE_DONE) cli_fail_file(&m->into, "");
-    sqlite3_finalize(put);
 }
 
 /* ---- foreign keys -------------------------------------------------------------------------------- */
@@ -260,8 +262,6 @@ static void play_round(merge *m)
         if (!merge_integer(m, t, -1, CLI_SQL_MERGE_HAS_CHANGES)) continue;
         link_rows(m, t);
         place_rows(m, t);
-        merge_run(m, t, -1, CLI_SQL_MERGE_RESOLVE);
-        merge_run(m, t, -1, CLI_SQL_MERGE_DECIDE);
         write_rows(m, t);
     }
     find_standins(m, m->n_findings);

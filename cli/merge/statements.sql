@@ -110,10 +110,15 @@ SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?1, 'main') ORDER 
 
 -- ---- rows in which THEIRS differs ----------------------------------------------------------------
 
--- op: I new, U changed, D gone, R to come back. how: 'joined' and 'same' with a row of OURS, 'new'.
+-- op: I new, U changed, D gone, R to come back. how: 'joined' and 'same' with a row of OURS, 'new'. act: what is done in OURS.
 -- name: MERGE_MAKE_ROWS
-CREATE TEMP TABLE _merge_d{n}(n INTEGER PRIMARY KEY, op TEXT, rid INT, v, had INT, how TEXT, becomes INT, was INT NOT NULL DEFAULT 0, orid INT, prid INT,
- act TEXT, refused TEXT, stays TEXT, followed INT, {C, |b#, t#, o#, r#});
+CREATE TEMP TABLE _merge_d{n}(n INTEGER PRIMARY KEY, op TEXT, rid INT, v, had INT, how TEXT, becomes INT, orid INT, prid INT,
+ refused TEXT, stays TEXT, followed INT, {C, |b#, t#, o#},
+ was INT AS (orid IS NOT NULL),
+ {C, |r# AS (CASE WHEN refused IS NOT NULL THEN o# WHEN NOT was THEN t# WHEN op IN ('D', 'R') THEN o# WHEN op = 'U' AND ~t#~b#~ THEN o# WHEN op = 'U' AND ~o#~b#~ THEN t# WHEN @s THEN o# + (t# - CASE op WHEN 'U' THEN b# ELSE 0 END) WHEN ~o#~t#~ THEN o# ELSE @w END)},
+ act TEXT AS (CASE WHEN refused IS NOT NULL THEN 'keep'
+  WHEN op = 'D' THEN CASE WHEN was AND stays IS NULL AND {C AND |~o#~b#~} THEN 'take' ELSE 'keep' END
+  WHEN NOT was THEN 'put' WHEN {C AND |~o#~r#~} THEN 'keep' ELSE 'put' END) STORED);
 
 -- name: MERGE_FIND_CHANGED
 INSERT INTO temp._merge_d{n}(op, rid, {C, |b#}, {C, |t#})
@@ -326,11 +331,11 @@ SELECT count(*) FROM temp._merge_d{n} AS d WHERE op IN ('I', 'U') AND (op = 'I' 
 UPDATE temp._merge_d{n} SET v = {V|CASE op WHEN 'D' THEN b# ELSE t# END};
 
 -- name: MERGE_LINK
-UPDATE temp._merge_d{n} AS d SET was = 1, orid = {orid}, {C, |o# = o.@o} FROM {T} AS o WHERE {K AND |o.@o = CASE d.op WHEN 'D' THEN d.b# ELSE d.t# END};
+UPDATE temp._merge_d{n} AS d SET (orid, {C, |o#}) = (SELECT {link}, {C, |o.@o} FROM {T} AS o WHERE {K AND |o.@o = CASE d.op WHEN 'D' THEN d.b# ELSE d.t# END});
 
 -- Copies that THEIRS took away go, less those that OURS has taken away itself.
 -- name: MERGE_LINK_COPIES
-UPDATE temp._merge_d{n} AS d SET was = 1, orid = x.rid, {C, |o# = d.b#}
+UPDATE temp._merge_d{n} AS d SET orid = x.rid, {C, |o# = d.b#}
   FROM (SELECT g.n AS gone, o.rid AS rid
           FROM (SELECT n, v, had, row_number() OVER (PARTITION BY v ORDER BY n) AS i, count(*) OVER (PARTITION BY v) AS fewer FROM temp._merge_d{n} WHERE op = 'D') AS g
           JOIN (SELECT v, rid, row_number() OVER (PARTITION BY v ORDER BY rid DESC) AS i, count(*) OVER (PARTITION BY v) AS has
@@ -342,11 +347,12 @@ UPDATE temp._merge_d{n} AS d SET was = 1, orid = x.rid, {C, |o# = d.b#}
 -- A new row keeps its rowid, or the one that it had in OURS, if that is free, or that of a row that is taken away: a row
 -- without a key that THEIRS changed.
 -- name: MERGE_KEEP_ROWIDS
-UPDATE temp._merge_d{n} AS d SET prid = CASE WHEN NOT EXISTS (
+UPDATE temp._merge_d{n} AS d SET prid = CASE WHEN x.i = 1 AND NOT EXISTS (
        SELECT 1 FROM {T} AS o WHERE {orid} = x.wanted
           AND {orid} NOT IN (SELECT orid FROM temp._merge_d{n} WHERE op = 'D' AND was AND stays IS NULL AND refused IS NULL AND {C AND |~o#~b#~})) THEN x.wanted END
-  FROM (SELECT n, coalesce((SELECT ours FROM temp._merge_moves WHERE tab = {n} AND theirs = rid AND why = 'known'), rid) AS wanted FROM temp._merge_d{n}) AS x
- WHERE x.n = d.n AND (prid IS NULL OR prid = x.wanted) AND NOT was AND op <> 'D';
+  FROM (SELECT n, coalesce(m.ours, rid) AS wanted, row_number() OVER (PARTITION BY coalesce(m.ours, rid) ORDER BY m.ours IS NULL, n) AS i
+          FROM temp._merge_d{n} LEFT JOIN temp._merge_moves AS m ON m.tab = {n} AND m.theirs = rid AND m.why = 'known' WHERE NOT was AND op <> 'D') AS x
+ WHERE x.n = d.n AND (prid IS NULL OR prid = x.wanted);
 
 -- name: MERGE_MOVE_ROWIDS
 UPDATE temp._merge_d{n} AS d SET prid = x.rid
@@ -358,15 +364,7 @@ UPDATE temp._merge_d{n} AS d SET prid = x.rid
 INSERT OR IGNORE INTO temp._merge_moves SELECT {n}, rid, CASE WHEN was THEN orid ELSE prid END AS has, 'moved' FROM temp._merge_d{n} WHERE op = 'I' AND rid <> has;
 
 -- name: MERGE_UNLINK
-UPDATE temp._merge_d{n} SET was = 0, orid = NULL, {C, |o# = NULL};
-
--- name: MERGE_RESOLVE
-UPDATE temp._merge_d{n} SET {C, |r# = CASE WHEN refused IS NOT NULL THEN o# WHEN NOT was THEN t# WHEN op IN ('D', 'R') THEN o# WHEN op = 'U' AND ~t#~b#~ THEN o# WHEN op = 'U' AND ~o#~b#~ THEN t# WHEN @s THEN o# + (t# - CASE op WHEN 'U' THEN b# ELSE 0 END) WHEN ~o#~t#~ THEN o# ELSE @w END};
-
--- name: MERGE_DECIDE
-UPDATE temp._merge_d{n} SET act = CASE WHEN refused IS NOT NULL THEN 'keep'
-  WHEN op = 'D' THEN CASE WHEN was AND stays IS NULL AND {C AND |~o#~b#~} THEN 'take' ELSE 'keep' END
-  WHEN NOT was THEN 'put' WHEN {C AND |~o#~r#~} THEN 'keep' ELSE 'put' END;
+UPDATE temp._merge_d{n} SET orid = NULL, {C, |o# = NULL};
 
 -- name: MERGE_TAKE
 DELETE FROM {T} WHERE {rowid} IN (SELECT orid FROM temp._merge_d{n} WHERE was AND act IN ('put', 'take'));
@@ -374,14 +372,15 @@ DELETE FROM {T} WHERE {rowid} IN (SELECT orid FROM temp._merge_d{n} WHERE was AN
 -- name: MERGE_TAKE_BY_KEY
 DELETE FROM {T} WHERE ({K, |@o}) IN (SELECT {K, |o#} FROM temp._merge_d{n} WHERE was AND act IN ('put', 'take'));
 
+-- Rows that OURS has are put first, then those that come back, then new ones.
 -- name: MERGE_PUT
-INSERT OR ABORT INTO {T}({put_rowid}{C, |@o}) SELECT {put_value}{C, |r#} FROM temp._merge_d{n} WHERE act = 'put' ORDER BY was DESC, op = 'R' DESC, n;
+INSERT OR ABORT INTO {T}({put_rowid}{C, |@o}) SELECT {put_value}{C, |r#} FROM temp._merge_d{n} WHERE CASE WHEN was THEN 0 WHEN op = 'R' THEN 1 ELSE 2 END = ?1 AND act = 'put' ORDER BY n;
 
 -- name: MERGE_PUT_ONE
 INSERT OR ABORT INTO {T}({put_rowid}{C, |@o}) SELECT {put_value}{C, |r#} FROM temp._merge_d{n} WHERE n = ?1;
 
 -- name: MERGE_PUT_ORDER
-SELECT n FROM temp._merge_d{n} WHERE act = 'put' ORDER BY was DESC, op = 'R' DESC, n;
+SELECT n FROM temp._merge_d{n} WHERE CASE WHEN was THEN 0 WHEN op = 'R' THEN 1 ELSE 2 END = ?1 AND act = 'put' ORDER BY n;
 
 -- name: MERGE_REFUSE
 UPDATE temp._merge_d{n} SET refused = ?2 WHERE n = ?1;
@@ -460,14 +459,14 @@ SELECT kind, {n}, n, {name}, shown, row_key, base, ours, theirs, taken, note FRO
 
 -- A row without a key that UNIQUE refuses because OURS has it: they are one row.
 -- name: MERGE_JOIN_REFUSED
-UPDATE temp._merge_d{n} SET refused = NULL, was = 1, {C, |o# = t#}
+UPDATE temp._merge_d{n} SET refused = NULL, orid = 0, {C, |o# = t#}
  WHERE op = 'I' AND refused IS NOT NULL AND v IN (SELECT {V|o.@o} FROM {T} AS o);
 
+-- New, new in both, changed, deleted, changed alike.
 -- name: MERGE_COUNT_ROWS
-SELECT coalesce(sum(op = 'I' AND act = 'put' AND NOT was), 0), coalesce(sum(op = 'I' AND was AND refused IS NULL), 0),
-       coalesce(sum(op = 'U' AND act = 'put'), 0), coalesce(sum(act = 'take'), 0),
-       coalesce(sum(refused IS NULL AND ((op = 'D' AND NOT was AND how IS NOT 'again') OR (op = 'U' AND was AND {C AND |(~t#~b#~ OR ~o#~t#~)}) OR (op = 'I' AND was AND {C AND |~o#~t#~}))), 0),
-       coalesce(sum(op IN ('I', 'U') OR op = 'D'), 0)
+SELECT count(*) FILTER (WHERE act = 'put' AND op = 'I' AND NOT was), count(*) FILTER (WHERE op = 'I' AND was AND refused IS NULL),
+       count(*) FILTER (WHERE act = 'put' AND op = 'U'), count(*) FILTER (WHERE act = 'take'),
+       count(*) FILTER (WHERE act = 'keep' AND refused IS NULL AND ((op = 'D' AND NOT was AND how IS NOT 'again') OR (op = 'U' AND was AND {C AND |(~t#~b#~ OR ~o#~t#~)}) OR (op = 'I' AND was AND {C AND |~o#~t#~})))
   FROM temp._merge_d{n};
 
 -- name: MERGE_HAS_NEW

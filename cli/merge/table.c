@@ -10,6 +10,7 @@
  *     {base_key} {theirs_key}   the number over b, over t
  *     {rowid}               the name of its rowid, or NULL
  *     {orid} {brid} {trid}  the rowid over o, b, t, or NULL
+ *     {link}                the same over o; 1 if it has none
  *     {put_rowid} {put_value}   a rowid that no column shows, in the lists of an INSERT; or nothing
  *     {now}                 the number in main of a row of base
  *     {ready} {unique_ready}    whether the rows of THEIRS to which d refers are decided; of a UNIQUE
@@ -300,6 +301,8 @@ static void write_name(place at, const char *name, size_t n)
     if (word && strcmp(word, "ready") == 0) write_ready(at, NULL);
     if (word && strcmp(word, "unique_ready") == 0) write_ready(at, t->unique_now);
     if (word && strcmp(word, "new_in_ours") == 0) write_new_in_ours(at);
+    if (word && strcmp(word, "link") == 0)
+        t->rowid ? write_rowid(at, t, 'o') : sqlite3_str_appendall(at.out, "1");
     if (word && strcmp(word, "now") == 0 && key)
         sqlite3_str_appendf(at.out,
                             "coalesce((SELECT ours FROM temp._merge_moves WHERE tab = %d AND "

@@ -194,6 +194,18 @@ def test_a_row_whose_rowid_has_moved_is_found_by_references_of_later_merges():
     assert rows("SELECT url, v FROM link JOIN note ON note.rowid = note_rowid ORDER BY 1") == found + [("to u again", "u")]
 
 
+def test_a_row_that_has_the_rowid_of_one_that_has_moved_before_is_not_lost():
+    schema, goes_on = "CREATE TABLE note(v, of_rowid);", ["INSERT INTO note(v) VALUES ('t')", "INSERT INTO note(v) VALUES ('u')", "UPDATE note SET v = 'U' WHERE v = 'u'; INSERT INTO note(v) VALUES ('x')"]
+    files(schema, "INSERT INTO note(v) VALUES ('o')", goes_on[0])
+    merge()
+    for n in 1, 2:
+        make("next.db", schema, *goes_on[:n])
+        os.replace("next.db", "base.db")
+        make("theirs.db", goes_on[n])
+        merge()
+    assert rows("SELECT rowid, v FROM note") == [(1, "o"), (2, "t"), (3, "U"), (4, "x")]
+
+
 def test_a_column_that_is_called_rowid_is_asked_about():
     files(LINKS, "INSERT INTO note VALUES ('o'); INSERT INTO link VALUES (2, 3, 'to o')", "INSERT INTO note VALUES ('t'); INSERT INTO link VALUES (2, 3, 'to t'), (3, 1, 'to a, too')")
     assert merge(status=2) == [{"ask": "--ref link.note_rowid=note or --no-ref link.note_rowid"}]
