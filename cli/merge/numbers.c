@@ -224,7 +224,8 @@ static int64_t first_taken(merge *m, merge_table *t)
     const char *left = merge_text(m, CLI_SQL_MERGE_FIRST_LEFT, t->number, t->i, t->number);
     for (int i = 0; i < m->n; i++)
         for (int k = 0; k < m->table[i].n; k++)
-            if (m->table[i].column[k].of == t->i && m->table[i].column[k].is_said)
+            if (m->table[i].column[k].of == t->i &&
+                (m->table[i].column[k].is_said || m->table[i].broken != 0))
                 first = first_of(m, merge_prepare(m, &m->table[i], k, left), first);
     return first;
 }

@@ -35,9 +35,26 @@ static void find_rows(merge *m, merge_table *t)
     if (counts_rows(t) && t->in_base) merge_run(m, t, -1, CLI_SQL_MERGE_FIND_FEWER);
 }
 
+/* How many rows of a table lack a parent; -1 if that cannot be checked: its declaration is not whole. */
+static int64_t count_broken(merge *m, const merge_table *t, const char *schema)
+{
+    if (m->c->failed) return -1;
+    const char *sql = merge_text(m, CLI_SQL_MERGE_COUNT_BROKEN, t->name, schema);
+    sqlite3_stmt *row = NULL;
+    int rc = sqlite3_prepare_v2(m->into.db, sql, -1, &row, NULL);
+    int64_t n =
+        rc == SQLITE_OK && sqlite3_step(row) == SQLITE_ROW ? sqlite3_column_int64(row, 0) : -1;
+    rc = rc == SQLITE_OK ? sqlite3_finalize(row) : rc;
+    if (rc != SQLITE_OK && (rc & 0xff) != SQLITE_ERROR) cli_fail_file(&m->into, "");
+    return n;
+}
+
 void merge_rows_find(merge *m)
 {
-    for (int i = 0; i < m->n && !m->c->failed; i++) find_rows(m, &m->table[i]);
+    for (int i = 0; i < m->n && !m->c->failed; i++) {
+        m->table[i].broken = count_broken(m, &m->table[i], "main");
+        find_rows(m, &m->table[i]);
+    }
 }
 
 /* The rows of OURS that those are. */
@@ -277,23 +294,10 @@ static void list_rows(merge *m)
         merge_table *t = &m->table[i];
         if (!merge_integer(m, t, -1, CLI_SQL_MERGE_HAS_CHANGES)) continue;
         if (counts_rows(t)) merge_run(m, t, -1, CLI_SQL_MERGE_JOIN_REFUSED);
-        for (int k = 0; k < t->n; k++) merge_run(m, t, k, CLI_SQL_MERGE_LIST_COLUMN);
+        for (int k = 0; k < t->n; k++)
+            if (k != t->number) merge_run(m, t, k, CLI_SQL_MERGE_LIST_COLUMN);
         merge_run(m, t, -1, CLI_SQL_MERGE_LIST_ROWS);
     }
-}
-
-/* How many rows of a table lack a parent; -1 if that cannot be checked: its declaration is not whole. */
-static int64_t count_broken(merge *m, const merge_table *t, const char *schema)
-{
-    if (m->c->failed) return -1;
-    const char *sql = merge_text(m, CLI_SQL_MERGE_COUNT_BROKEN, t->name, schema);
-    sqlite3_stmt *row = NULL;
-    int rc = sqlite3_prepare_v2(m->into.db, sql, -1, &row, NULL);
-    int64_t n =
-        rc == SQLITE_OK && sqlite3_step(row) == SQLITE_ROW ? sqlite3_column_int64(row, 0) : -1;
-    rc = rc == SQLITE_OK ? sqlite3_finalize(row) : rc;
-    if (rc != SQLITE_OK && (rc & 0xff) != SQLITE_ERROR) cli_fail_file(&m->into, "");
-    return n;
 }
 
 /* A row may lack its parent if it did in OURS or THEIRS. */
@@ -313,7 +317,6 @@ static void check_broken(merge *m)
 void merge_rows_join(merge *m)
 {
     bool is_done = false;
-    for (int i = 0; i < m->n; i++) m->table[i].broken = count_broken(m, &m->table[i], "main");
     while (!is_done && !m->c->failed) {
         cli_run(&m->into, "SAVEPOINT round");
         play_round(m);

@@ -402,6 +402,12 @@ def test_what_refers_to_a_row_that_is_gone_does_not_refer_to_a_new_one():
     assert rows("SELECT note, name FROM note_tag LEFT JOIN tag ON tag_id = id ORDER BY 1") == [("x", None), ("y", "t")]
 
 
+def test_what_refers_to_a_row_that_is_gone_by_a_foreign_key_that_was_not_enforced_does_not_refer_to_a_new_one():
+    files(THINGS, "INSERT INTO child VALUES ('x', 1)", "INSERT INTO t VALUES (1, 'new', 0); INSERT INTO child VALUES ('y', 1)")
+    merge()
+    assert rows("SELECT n, name FROM child LEFT JOIN t ON id = t ORDER BY n") == [("x", None), ("y", "new")]
+
+
 def test_the_answer_may_be_no():
     files(UNDECLARED, "INSERT INTO tag VALUES (1, 'o')", "INSERT INTO tag VALUES (1, 't'); INSERT INTO note_tag VALUES ('x', 1, 1)")
     merge("--no-ref", "note_tag.tag_id")

@@ -84,6 +84,11 @@ class State:
         for row in rows:
             self.loose |= {(t.name, None if c.role == "key" else uid, c) for c, value in row.items() if c.to and value[0] == "number"}
 
+    def broken(self):
+        """References by foreign keys that were not enforced to rows that the file itself has not."""
+        return {(t.name, uid, c) for t in self.tables for uid, row in self.rows[t.name].items() for c, value in row.items()
+                if c.to and c.is_declared and value[0] == "mark" and value not in self.rows.get(c.to.name, {})}
+
     def row_of(self, t, values, flat=False):
         row = {c: self.refer(c.to, v) if c.to else canonical(v) for c, v in values.items() if not c.generated and c.role != "id"}
         return tuple(row.items()) if flat else row
@@ -135,7 +140,7 @@ class Merge:
         """References that are loose, or have been in a merge before."""
         earlier = set().union(*(merge.loose for merge in (self.before, self.other) if merge))
         known = lambda uid: uid and (*uid[:2], self.aliases.get((uid[1], uid[2]), uid[2])) if uid and uid[0] == "mark" else uid
-        self.loose = {(t, known(uid), c) for t, uid, c in earlier} | self.base.loose | self.ours.loose | self.theirs.loose
+        self.loose = {(t, known(uid), c) for t, uid, c in earlier} | self.base.loose | self.ours.loose | self.theirs.loose | self.ours.broken() | self.theirs.broken()
         self.loose_rows = {(t, uid) for t, uid, _ in self.loose}
 
     def is_loose(self, t, uid):

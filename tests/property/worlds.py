@@ -215,7 +215,8 @@ class Made:
             if kind == "generated" and t.columns:
                 t.columns.append(Column(name, f"{'INT ' if t.is_strict else ''}AS (length({quoted(t.columns[-1].name)})) {draw.pick(['VIRTUAL', 'STORED'])}", generated=True))
             elif kind == "add":
-                t.columns.append(Column(name, "INTEGER" + draw.pick(["", " NOT NULL DEFAULT 0", " CHECK (%s < 50)" % quoted(name)]), adds=not draw.rarely(4) and t.kind != "none"))
+                declared = "INTEGER" + draw.pick(["", " NOT NULL DEFAULT 0", " CHECK (%s < 50)" % quoted(name)])
+                t.columns.append(Column(name, declared, adds=not draw.rarely(4) and t.kind != "none", default=0 if "DEFAULT" in declared else None))
                 t.columns[-1].is_integer = True
             else:
                 words = draw.pick(STRICT if t.is_strict else TYPES)
