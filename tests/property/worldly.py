@@ -237,6 +237,8 @@ class Merge:
         return self.base.keyless[t.name] != self.theirs.keyless[t.name]
 
     def was_changed(self, t, c, state):
+        if state is self.ours and c in self.made.indexed[self.branch[1]]:
+            return True  # an index needs it
         if c not in state.names or c not in self.base.names or c.generated or c.role == "id" or t not in self.base.tables or t not in state.tables:
             return False
         if t.kind == "none":

@@ -82,7 +82,7 @@ class Made:
         self.tables, self.names, self.scripts, self.marks = [], set(), collections.defaultdict(list), 0
         self.schemas = {}  # branch -> {Column: name in it}
         self.changed = collections.defaultdict(list)  # (branch, table) -> changes of the declaration
-        self.dropped = collections.defaultdict(set)
+        self.dropped, self.indexed = collections.defaultdict(set), collections.defaultdict(set)
         self.most = {}  # (branch, table) -> greatest number that it has given
         self.files = {"base": sqlite3.connect(":memory:", isolation_level=None)}
         self.enforces = not self.draw.rarely(6)
@@ -421,7 +421,9 @@ class Made:
                 del names[c]
                 self.changed[branch, t.name].append("drop")
         elif what in ("index", "unique") and plain:
-            self.do(branch, f"CREATE {'UNIQUE ' if what == 'unique' else ''}INDEX {quoted(f'i{branch}{len(self.scripts[branch])}')} ON {quoted(t.name)}({quoted(names[draw.pick(plain)])})")
+            c = draw.pick(plain)
+            if self.do(branch, f"CREATE {'UNIQUE ' if what == 'unique' else ''}INDEX {quoted(f'i{branch}{len(self.scripts[branch])}')} ON {quoted(t.name)}({quoted(names[c])})"):
+                self.indexed[branch].add(c)
             if what == "unique":
                 self.changed[branch, t.name].append("unique")
         elif what == "view":
