@@ -353,8 +353,8 @@ static void merge_dropped(merge *m, const object *o)
         merge_run_texts(m, CLI_SQL_MERGE_IS_NEW, &o->name, 1);
     }
     merge_conflict(m, "schema", o->name, NULL, by_theirs ? "ours" : "theirs",
-                   by_theirs ? "the table was dropped in theirs, and rows were changed in ours"
-                             : "the table was dropped in ours, and rows were changed in theirs");
+                   by_theirs ? "the table was dropped in theirs, and changed in ours"
+                             : "the table was dropped in ours, and changed in theirs");
 }
 
 static void merge_virtual_declaration(merge *m, const object *o)

@@ -234,7 +234,10 @@ class Merge:
     def ours_dropped_and_theirs_changed(self, t):
         if t not in self.theirs.tables:
             return False
-        return self.base.keyless[t.name] != self.theirs.keyless[t.name]
+        return self.base.keyless[t.name] != self.theirs.keyless[t.name] or self.was_altered(t, self.theirs)
+
+    def was_altered(self, t, state):
+        return any(self.base.names.get(c) != state.names.get(c) for c in t.columns)
 
     def was_changed(self, t, c, state):
         if state is self.ours and c in self.made.indexed[self.branch[1]]:
@@ -328,7 +331,7 @@ class Merge:
         base, ours, theirs = of(self.base), of(self.ours), of(self.theirs)
         if t in self.base.tables and t not in self.ours.tables or t not in self.theirs.tables and t in self.base.tables:
             left = ours if t in self.ours.tables else theirs
-            is_left = left != base
+            is_left = left != base or self.was_altered(t, self.ours if left is ours else self.theirs)
             self.keyless[t.name] = left if is_left else collections.Counter()
             if is_left:
                 self.schema.add((t.name, None))

@@ -406,8 +406,10 @@ class Made:
             words = {None: "", "x": "TEXT DEFAULT 'x'", 7: "INTEGER NOT NULL DEFAULT 7"}[default]
             words = words or ("ANY" if t.is_strict else "")
             if self.do(branch, f"ALTER TABLE {quoted(t.name)} ADD COLUMN {quoted(name)} {words}".rstrip()):
-                c = Column(name, words, default=default)
-                t.columns.append(c)
+                c = next((c for c in t.columns if (c.name, c.declared) == (name, words) and c not in self.schemas["base"]), None)
+                if c is None or c in names:  # else the other side has added the same
+                    c = Column(name, words, default=default)
+                    t.columns.append(c)
                 names[c] = name
                 self.changed[branch, t.name].append("add " + name)
         elif what == "rename" and plain and "rebuild" not in self.changed[branch, t.name]:  # that may be another column
