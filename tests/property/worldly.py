@@ -398,9 +398,9 @@ class Merge:
         """Whether no constraint refuses a row of the result, and no parent is missing."""
         if self.is_broken or any("unique" in changes for changes in self.made.changed.values()):
             return False
-        for t, _, row in self.all_rows():
+        for t, child, row in self.all_rows():
             for parent, uid in self.parents_of(t, row):
-                if uid not in self.merged.get(parent.name, {}):
+                if uid not in self.merged.get(parent.name, {}) or self.is_mixed(t, child, row, parent):
                     return False
             for c, value in row.items():
                 if "NOT NULL" in c.declared and value[1] is None:
