@@ -172,11 +172,10 @@ static void read_files(merge *m)
 
 /* ---- the merge ----------------------------------------------------------------------------------- */
 
-/* What the changes of THEIRS are like beside those of OURS. */
+/* Rows that THEIRS has changed. alike: OURS, too, in the same way; sums: the same, as far as what adds
+ * up can tell; lacking: OURS has not. */
 typedef struct merge_alike {
-    int64_t alike,
-        sums; /* rows that are changed in one way; those that only sums would tell apart */
-    int64_t lacking, all;
+    int64_t alike, sums, lacking, all;
 } merge_alike;
 
 /* Returns whether anything adds up. */

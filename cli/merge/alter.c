@@ -13,11 +13,10 @@ typedef struct names {
     int n;
 } names;
 
-/* What is to be explained. */
+/* What is to be explained. base has the table as in `from`, and the schema as in `to`; no schema: there
+ * are no rows. */
 typedef struct change {
-    const char *table, *from, *to;
-    const char
-        *schema;    /* has the table as in `to`, and base as in `from`; NULL: neither has rows */
+    const char *table, *from, *to, *schema;
     names old, new; /* columns of both */
 } change;
 

@@ -639,10 +639,13 @@ SELECT op,
        act = 'take' OR (act = 'put' AND op <> 'R' AND (NOT was OR (op = 'U' AND ({C OR |(NOT ~t#~b#~ AND ~o#~b#~)})))) AS is_lacking
   FROM temp._merge_d{n});
 
+-- Of rows without a key: when THEIRS' are written, OURS has more than one of it beside those of BASE.
 -- name: MERGE_COUNT_ALIKE_COPIES
 SELECT coalesce(sum(is_alike), 0), 0, coalesce(sum(act = 'take' OR (act = 'put' AND NOT is_alike)), 0), coalesce(sum(op = 'I'), 0) FROM (
-SELECT op, act, op = 'I' AND (SELECT count(*) FROM {T} AS o WHERE {V|o.@o} = d.v) > 1 + (SELECT count(*) FROM {B} AS b WHERE {V|@b} = d.v) AS is_alike
-  FROM temp._merge_d{n} AS d);
+SELECT op, act, op = 'I' AND coalesce(o.n, 0) > 1 + coalesce(b.n, 0) AS is_alike
+  FROM temp._merge_d{n} AS d
+  LEFT JOIN (SELECT v, count(*) AS n FROM (SELECT {V|o.@o} AS v FROM {T} AS o) WHERE v IN (SELECT v FROM temp._merge_d{n}) GROUP BY v) AS o ON o.v = d.v
+  LEFT JOIN (SELECT v, count(*) AS n FROM (SELECT {V|@b} AS v FROM {B} AS b) WHERE v IN (SELECT v FROM temp._merge_d{n}) GROUP BY v) AS b ON b.v = d.v);
 
 -- name: MERGE_TOUCHED
 SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE act IN ('put', 'take'));

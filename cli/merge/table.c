@@ -301,8 +301,8 @@ static void write_name(place at, const char *name, size_t n)
     if (word && strcmp(word, "ready") == 0) write_ready(at, NULL);
     if (word && strcmp(word, "unique_ready") == 0) write_ready(at, t->unique_now);
     if (word && strcmp(word, "new_in_ours") == 0) write_new_in_ours(at);
-    if (word && strcmp(word, "link") == 0)
-        t->rowid ? write_rowid(at, t, 'o') : sqlite3_str_appendall(at.out, "1");
+    if (word && strcmp(word, "link") == 0 && !t->rowid) sqlite3_str_appendall(at.out, "1");
+    if (word && strcmp(word, "link") == 0 && t->rowid) write_rowid(at, t, 'o');
     if (word && strcmp(word, "now") == 0 && key)
         sqlite3_str_appendf(at.out,
                             "coalesce((SELECT ours FROM temp._merge_moves WHERE tab = %d AND "

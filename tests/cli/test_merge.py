@@ -4,6 +4,7 @@ import json
 import os
 import sqlite3
 import stat
+import time
 
 import pytest
 
@@ -126,6 +127,13 @@ def test_rows_without_a_key_are_counted():
           "DELETE FROM log WHERE rowid IN (1, 2); INSERT INTO log VALUES (4), (5); DELETE FROM log WHERE x = 2")
     merge("--base-is-fork")
     assert rows("SELECT x FROM log ORDER BY x") == [(1,), (3,), (4,), (4,), (5,)]
+
+
+def test_many_rows_without_a_key_are_counted_once():
+    many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) INSERT INTO log SELECT i, '{} ' || i FROM n"
+    files("CREATE TABLE log(x, y);" + many.format(30000, "base"), many.format(2000, "ours"), many.format(2000, "theirs"))
+    began = time.monotonic()
+    assert of_table(merge(), "log")["inserted"] == 2000 and time.monotonic() - began < 20
 
 
 def test_one_and_one_point_zero_are_two_values_where_both_may_stand():
