@@ -179,7 +179,7 @@ static void keep_changed(merge *m, const object *o, merge_steps *theirs)
     int n = 0;
     for (int i = 0; i < theirs->n; i++) {
         const char *name = theirs->step[i].name;
-        bool is_changed = theirs->step[i].what == STEP_DROP &&
+        bool is_changed = theirs->step[i].what == STEP_DROP && if_there(m, "main", o->name, name) &&
                           merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_COUNT_OTHER_VALUES, name,
                                                          o->name, name, "main", o->name)) > 0;
         if (is_changed)

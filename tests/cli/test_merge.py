@@ -679,6 +679,13 @@ def test_a_dropped_column_goes_unless_the_other_side_has_changed_it():
     assert rows("SELECT * FROM song WHERE id = 1") == [(1, "a", 1)]
 
 
+def test_a_column_that_both_have_dropped_is_gone():
+    drop = "ALTER TABLE song DROP COLUMN rating;"
+    files(SONGS, drop, drop + "ALTER TABLE song ADD COLUMN mood DEFAULT 1")
+    merge()
+    assert rows("SELECT * FROM song WHERE id = 1") == [(1, "a", 5, 1)]
+
+
 def test_a_dropped_column_that_was_changed_stays_and_is_listed():
     files(SONGS, "UPDATE song SET rating = 9 WHERE id = 1", "ALTER TABLE song DROP COLUMN rating; UPDATE song SET plays = 1 WHERE id = 1")
     found, = conflicts(merge(status=1))
