@@ -178,37 +178,45 @@ typedef struct merge_alike {
     int64_t alike, sums, lacking, all;
 } merge_alike;
 
-/* Returns whether anything adds up. */
-static bool count_alike(merge *m, merge_alike *count)
+static bool adds_up(merge *m)
 {
     bool adds = false;
+    for (int i = 0; i < m->n && !adds; i++) {
+        merge_table *t = &m->table[i];
+        for (int k = 0; k < t->n && !adds; k++)
+            adds = t->column[k].adds && merge_integer(m, t, k, CLI_SQL_MERGE_ADDED_UP);
+        adds |= t->key == KEY_NONE && merge_integer(m, t, -1, CLI_SQL_MERGE_TOUCHED);
+    }
+    return adds;
+}
+
+static merge_alike count_alike(merge *m)
+{
+    merge_alike count = {0};
     for (int i = 0; i < m->n && !m->c->failed; i++) {
         merge_table *t = &m->table[i];
         if (!merge_integer(m, t, -1, CLI_SQL_MERGE_HAS_CHANGES)) continue;
-        for (int k = 0; k < t->n; k++)
-            adds |= t->column[k].adds && merge_integer(m, t, k, CLI_SQL_MERGE_ADDED_UP);
-        adds |= t->key == KEY_NONE && merge_integer(m, t, -1, CLI_SQL_MERGE_TOUCHED);
         sqlite3_stmt *row = merge_prepare(m, t, -1,
                                           t->key == KEY_NONE ? CLI_SQL_MERGE_COUNT_ALIKE_COPIES
                                                              : CLI_SQL_MERGE_COUNT_ALIKE);
         if (cli_step(&m->into, row)) {
-            count->alike += sqlite3_column_int64(row, 0);
-            count->sums += sqlite3_column_int64(row, 1);
-            count->lacking += sqlite3_column_int64(row, 2);
-            count->all += sqlite3_column_int64(row, 3);
+            count.alike += sqlite3_column_int64(row, 0);
+            count.sums += sqlite3_column_int64(row, 1);
+            count.lacking += sqlite3_column_int64(row, 2);
+            count.all += sqlite3_column_int64(row, 3);
         }
         sqlite3_finalize(row);
     }
-    return adds;
+    return count;
 }
 
 /* What both sides did alike may be older than the fork, or merged before; then it would count twice.
  * Equal sums are less of a sign: two tills may have sold as many. */
 static void check_base(merge *m)
 {
-    merge_alike is = {0};
-    if (m->mode != MERGE_THREE_WAY || m->base_is_fork) return;
-    if (!count_alike(m, &is) || is.alike + is.sums == 0) return;
+    if (m->mode != MERGE_THREE_WAY || m->base_is_fork || !adds_up(m)) return;
+    merge_alike is = count_alike(m);
+    if (is.alike + is.sums == 0) return;
     if (is.lacking == 0 || is.alike * 4 >= is.all || (is.alike + is.sums) * 4 >= is.all * 3)
         cli_fail(
             m->c,

@@ -14,7 +14,7 @@ CREATE TEMP TABLE _merge_note(id INTEGER PRIMARY KEY, text, is_question INT, UNI
 CREATE TEMP TABLE _merge_moves(tab INT, theirs INT, ours INT, why TEXT, PRIMARY KEY (tab, theirs)) WITHOUT ROWID;
 
 -- name: MERGE_INDEX_MOVES
-CREATE INDEX temp._merge_moves_by_ours ON _merge_moves(tab, ours);
+CREATE INDEX temp._merge_moves_by_ours ON _merge_moves(tab, ours, why);
 
 -- Columns that the files know by other names; NULL: the file lacks it. ours: whether OURS had it.
 -- name: MERGE_MAKE_NAMES
@@ -628,20 +628,21 @@ INSERT INTO temp._merge_conflict(kind, tab, col, taken, note) VALUES (?1, ?2, ?3
 -- name: MERGE_COUNT_CONFLICT
 SELECT count(*) FROM temp._merge_conflict;
 
--- Is BASE older than the fork, or was THEIRS merged before? Rows that are new or changed in one way on both sides, and
--- known by numbers that moved in a merge before; others in which what adds up is alike; what OURS lacked; all.
+-- Is BASE older than the fork, or was THEIRS merged before? 2: rows that are new or changed in one way on both sides, and known
+-- by numbers that moved in a merge before; 1: others in which what adds up is alike; then what OURS lacked; all.
 -- name: MERGE_COUNT_ALIKE
-SELECT coalesce(sum(is_alike), 0), coalesce(sum(is_sum AND NOT is_alike), 0), coalesce(sum(is_lacking), 0), coalesce(sum(op IN ('I', 'U')), 0) FROM (
+SELECT count(*) FILTER (WHERE alike = 2), count(*) FILTER (WHERE alike = 1), count(*) FILTER (WHERE is_lacking), count(*) FILTER (WHERE op <> 'D') FROM (
 SELECT op,
-       op IN ('I', 'U') AND was AND (how IS NOT 'joined' OR EXISTS (SELECT 1 FROM temp._merge_moves AS m WHERE m.tab = {n} AND m.ours = becomes AND m.why = 'known'))
-          AND {C AND |(@a OR (op = 'U' AND ~t#~b#~) OR ~o#~t#~)} AND (op = 'I' OR {C OR |(NOT @a AND ~o#~t#~ AND NOT ~t#~b#~)}) AS is_alike,
-       op IN ('I', 'U') AND was AND refused IS NULL AND ({C OR |(@s AND ~o#~t#~ AND CASE op WHEN 'I' THEN t# <> 0 ELSE NOT ~t#~b#~ END)}) AS is_sum,
-       act = 'take' OR (act = 'put' AND op <> 'R' AND (NOT was OR (op = 'U' AND ({C OR |(NOT ~t#~b#~ AND ~o#~b#~)})))) AS is_lacking
-  FROM temp._merge_d{n});
+       CASE WHEN op NOT IN ('I', 'U') OR NOT was THEN 0
+            WHEN (how IS NOT 'joined' OR EXISTS (SELECT 1 FROM temp._merge_moves AS m WHERE m.tab = {n} AND m.ours = becomes AND m.why = 'known'))
+             AND (op = 'I' OR {C OR |(NOT @a AND NOT ~t#~b#~ AND ~o#~t#~)}) AND {C AND |(@a OR (op = 'U' AND ~t#~b#~) OR ~o#~t#~)} THEN 2
+            WHEN refused IS NULL AND ({C OR |(@a AND ~o#~t#~ AND CASE op WHEN 'I' THEN t# <> 0 ELSE NOT ~t#~b#~ END AND @s)}) THEN 1 ELSE 0 END AS alike,
+       CASE WHEN act = 'take' THEN 1 WHEN act = 'keep' OR op = 'R' THEN 0 WHEN NOT was OR (op = 'U' AND ({C OR |(NOT ~t#~b#~ AND ~o#~b#~)})) THEN 1 ELSE 0 END AS is_lacking
+  FROM temp._merge_d{n} WHERE op <> 'R');
 
 -- Of rows without a key: when THEIRS' are written, OURS has more than one of it beside those of BASE.
 -- name: MERGE_COUNT_ALIKE_COPIES
-SELECT coalesce(sum(is_alike), 0), 0, coalesce(sum(act = 'take' OR (act = 'put' AND NOT is_alike)), 0), coalesce(sum(op = 'I'), 0) FROM (
+SELECT count(*) FILTER (WHERE is_alike), 0, count(*) FILTER (WHERE act = 'take' OR (act = 'put' AND NOT is_alike)), count(*) FILTER (WHERE op = 'I') FROM (
 SELECT op, act, op = 'I' AND coalesce(o.n, 0) > 1 + coalesce(b.n, 0) AS is_alike
   FROM temp._merge_d{n} AS d
   LEFT JOIN (SELECT v, count(*) AS n FROM (SELECT {V|o.@o} AS v FROM {T} AS o) WHERE v IN (SELECT v FROM temp._merge_d{n}) GROUP BY v) AS o ON o.v = d.v
