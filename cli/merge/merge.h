@@ -15,7 +15,7 @@
  * report.c prints.
  *
  * A row of _merge_d<i> has of each column, by its place #: b# what BASE has, t# what THEIRS has, o#
- * what OURS has, r# the result. Errors are sticky: see cli.h.
+ * what OURS has, and r#, the result, which SQLite computes of them. Errors are sticky: see cli.h.
  */
 #ifndef CLI_MERGE_MERGE_H
 #define CLI_MERGE_MERGE_H
