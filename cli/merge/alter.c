@@ -13,6 +13,13 @@ typedef struct names {
     int n;
 } names;
 
+/* What is to be explained. base has the table as in `from`, and the schema as in `to`; no schema: there
+ * are no rows. */
+typedef struct change {
+    const char *table, *from, *to, *schema;
+    names old, new; /* columns of both */
+} change;
+
 static bool has_name(const names *in, const char *name)
 {
     for (int i = 0; i < in->n; i++)
@@ -87,17 +94,44 @@ static merge_step drop_step(merge *m, const char *name)
     return (merge_step){STEP_DROP, name, NULL, merge_text(m, "DROP COLUMN \"%w\"", name)};
 }
 
-/* Columns that are gone were renamed, if a new one stands in their place, or dropped. */
-static void rename_and_drop(merge *m, merge_steps *steps, const names *from, const names *to,
-                            bool renames, bool quotes)
+/* How many names follow from i on that the other declaration lacks. */
+static int count_lacking(const names *of, int i, const names *in)
 {
+    int n = 0;
+    while (i + n < of->n && !has_name(in, of->name[i + n])) n++;
+    return n;
+}
+
+/* Whether the k-th new column is the i-th old one. Of more old ones than new ones in one place the text
+ * does not tell which were renamed: the one whose values are most alike. */
+static bool is_renamed(merge *m, const change *of, int i, int k)
+{
+    int spare = count_lacking(&of->old, i, &of->new) - count_lacking(&of->new, k, &of->old);
+    int64_t least = INT64_MAX;
+    int best = i;
+    for (int j = i; of->schema && spare > 0 && j <= i + spare; j++) {
+        int64_t differ =
+            merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_COUNT_OTHER_VALUES, of->old.name[j],
+                                           of->table, of->new.name[k], of->schema, of->table));
+        if (differ < least) best = j;
+        if (differ < least) least = differ;
+    }
+    return best == i;
+}
+
+/* Columns that are gone were renamed, if a new one stands in their place, or dropped. */
+static void rename_and_drop(merge *m, merge_steps *steps, const change *of, bool renames,
+                            bool quotes)
+{
+    const names *from = &of->old, *to = &of->new;
     int k = 0;
     for (int i = 0; i < from->n; i++) {
         bool stays = has_name(to, from->name[i]);
-        bool is_renamed = !stays && renames && k < to->n && !has_name(from, to->name[k]);
-        if (is_renamed) add_step(m, steps, rename_step(m, from->name[i], to->name[k], quotes));
-        if (!stays && !is_renamed) add_step(m, steps, drop_step(m, from->name[i]));
-        k += stays || is_renamed;
+        bool renamed = !stays && renames && k < to->n && !has_name(from, to->name[k]) &&
+                       is_renamed(m, of, i, k);
+        if (renamed) add_step(m, steps, rename_step(m, from->name[i], to->name[k], quotes));
+        if (!stays && !renamed) add_step(m, steps, drop_step(m, from->name[i]));
+        k += stays || renamed;
     }
 }
 
@@ -170,17 +204,11 @@ static void add_columns(merge *m, merge_steps *steps, const char *words, const n
 
 /* ---- both together --------------------------------------------------------------------------------- */
 
-/* What is to be explained. */
-typedef struct change {
-    const char *table, *from, *to;
-    names old, new; /* columns of both */
-} change;
-
 /* One way in which it may have come about; is_known if it leads there. */
 static merge_steps attempt(merge *m, const change *of, bool renames, bool quotes)
 {
     merge_steps steps = {0};
-    rename_and_drop(m, &steps, &of->old, &of->new, renames, quotes);
+    rename_and_drop(m, &steps, of, renames, quotes);
     sqlite3 *db = open_with(of->from);
     bool is_played = db != NULL;
     for (int i = 0; is_played && i < steps.n; i++) is_played = play(db, of->table, &steps.step[i]);
@@ -194,13 +222,14 @@ static merge_steps attempt(merge *m, const change *of, bool renames, bool quotes
     return steps;
 }
 
-merge_steps merge_explain(merge *m, const char *table, const char *from, const char *to)
+merge_steps merge_explain(merge *m, const char *table, const char *from, const char *to,
+                          const char *schema)
 {
     merge_steps steps = {0};
     steps.is_known = strcmp(from, to) == 0;
     if (steps.is_known) return steps;
     sqlite3 *older = open_with(from), *newer = open_with(to);
-    change of = {.table = table, .from = from, .to = to};
+    change of = {.table = table, .from = from, .to = to, .schema = schema};
     if (older) of.old = columns_of(m, older, table);
     if (newer) of.new = columns_of(m, newer, table);
     for (int way = 0; older && newer && way < 3 && !steps.is_known; way++)

@@ -291,7 +291,7 @@ static void set_up(merge *m)
     cli_run(&m->into, "PRAGMA ignore_check_constraints = OFF");
     cli_run(&m->into, "PRAGMA recursive_triggers = OFF");
     cli_run(&m->into, "PRAGMA main.cache_size = -16000"); /* KB */
-    cli_run(&m->into, "PRAGMA temp.cache_size = -24000");
+    cli_run(&m->into, "PRAGMA temp.cache_size = -16000");
 }
 
 void merge_open(merge *m)

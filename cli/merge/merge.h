@@ -15,7 +15,7 @@
  * report.c prints.
  *
  * A row of _merge_d<i> has of each column, by its place #: b# what BASE has, t# what THEIRS has, o#
- * what OURS has, r# the result. Errors are sticky: see cli.h.
+ * what OURS has, and r#, the result, which SQLite computes of them. Errors are sticky: see cli.h.
  */
 #ifndef CLI_MERGE_MERGE_H
 #define CLI_MERGE_MERGE_H
@@ -60,6 +60,7 @@ typedef struct merge_table {
     const char *main, *base, *theirs; /* SQL: what stands behind FROM; an empty row set if absent */
     bool in_base, in_theirs;
     merge_key key;
+    bool has_null_keys; /* rows with a NULL in their key are counted, as those without a key */
     bool is_virtual, is_rtree;
     const char *rowid;                 /* a name of the rowid that no column has, or NULL */
     const char *base_row, *theirs_row; /* SQL: all values of a row, if it gives numbers */
@@ -74,6 +75,7 @@ typedef struct merge_table {
     int n_unique;
     merge_foreign *foreign;
     int n_foreign;
+    int64_t broken; /* rows of OURS that lack a parent; -1: that cannot be checked */
     const merge_unique *unique_now; /* those that {U} and {F} tell of */
     const merge_foreign *foreign_now;
 } merge_table;
@@ -184,8 +186,10 @@ void merge_schema_begin(merge *m);
 /* Indexes, views and triggers that THEIRS made or changed; after the rows. */
 void merge_schema_end(merge *m);
 
-/* How the declaration `to` of a table came from `from`. */
-merge_steps merge_explain(merge *m, const char *table, const char *from, const char *to);
+/* How the declaration `to` of a table came from `from`. schema: what has it, if base has `from`, else
+ * NULL. */
+merge_steps merge_explain(merge *m, const char *table, const char *from, const char *to,
+                          const char *schema);
 
 /* SQL for all values of a row of a table in a schema; "NULL" if it has none. */
 const char *merge_row_bytes(merge *m, const char *schema, const char *table);

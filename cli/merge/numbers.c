@@ -75,7 +75,7 @@ static void read_known(merge *m)
     if (in_theirs) refuse_moved(m, lacks);
     for (int i = 0; i < m->n && in_main; i++) {
         merge_table *t = &m->table[i];
-        if (!t->gives_numbers) continue;
+        if (!t->gives_numbers && !t->gives_rowids) continue;
         merge_run(m, t, -1, merge_text(m, CLI_SQL_MERGE_KNOWN_IN_BASE, lacks));
         merge_run(m, t, -1, merge_text(m, CLI_SQL_MERGE_KNOWN_IN_THEIRS, lacks));
         if (in_theirs) merge_run(m, t, -1, merge_text(m, CLI_SQL_MERGE_KNOWN_IN_BOTH, lacks));
@@ -109,14 +109,14 @@ static void split_row(merge *m, merge_table *t, int64_t number, bool by_theirs)
                              : merge_integer_for(m, t, -1, CLI_SQL_MERGE_THEIRS_CHANGED, number) ||
                                    refers(m, t, CLI_SQL_MERGE_THEIRS_REFERS, number);
     if (!matters) return;
+    sqlite3_stmt *list = merge_prepare(m, t, -1, CLI_SQL_MERGE_LIST_AGAIN);
+    sqlite3_bind_int64(list, 1, number);
+    sqlite3_bind_text(list, 2, by_theirs ? "theirs" : "ours", -1, SQLITE_STATIC);
+    cli_step(&m->into, list);
+    sqlite3_finalize(list);
     if (by_theirs) run_number(m, t, CLI_SQL_MERGE_AGAIN_GONE, number);
     run_number(m, t, CLI_SQL_MERGE_AGAIN_NEW, number);
     if (!by_theirs) run_number(m, t, CLI_SQL_MERGE_AGAIN_OLD, number);
-    merge_conflict(m, "number", t->name, NULL, "both",
-                   merge_text(m,
-                              "number %lld was used again in %s, or the row was written anew: "
-                              "two rows",
-                              number, by_theirs ? "theirs" : "ours"));
 }
 
 /* The run of last rows of BASE that are gone in a file or keep at most a quarter of their values. */
@@ -224,7 +224,8 @@ static int64_t first_taken(merge *m, merge_table *t)
     const char *left = merge_text(m, CLI_SQL_MERGE_FIRST_LEFT, t->number, t->i, t->number);
     for (int i = 0; i < m->n; i++)
         for (int k = 0; k < m->table[i].n; k++)
-            if (m->table[i].column[k].of == t->i && m->table[i].column[k].is_said)
+            if (m->table[i].column[k].of == t->i &&
+                (m->table[i].column[k].is_said || m->table[i].broken != 0))
                 first = first_of(m, merge_prepare(m, &m->table[i], k, left), first);
     return first;
 }
@@ -375,7 +376,7 @@ static void follow_all(merge *m)
         for (int k = 0; k < m->table[i].n; k++) {
             merge_table *t = &m->table[i];
             int of = k == t->number && t->gives_numbers ? t->i : t->column[k].of;
-            if (of < 0) continue;
+            if (of < 0 || m->table[of].gives_rowids) continue;
             follow(m, t, k, CLI_SQL_MERGE_FOLLOW, of);
             follow(m, t, k, CLI_SQL_MERGE_FOLLOW_BASE, of);
         }
@@ -385,15 +386,17 @@ static void follow_all(merge *m)
 static void follow_rowids(merge *m, merge_table *of)
 {
     merge_rows_place(m, of);
-    if (merge_integer(m, of, -1, CLI_SQL_MERGE_COUNT_CHANGED_NUMBERS) == 0) return;
+    bool has_moved = merge_integer(m, of, -1, CLI_SQL_MERGE_COUNT_CHANGED_NUMBERS) > 0;
     for (int i = 0; i < m->n; i++)
         for (int k = 0; k < m->table[i].n; k++) {
             merge_table *t = &m->table[i];
-            if (t->column[k].of == of->i)
+            if (t->column[k].of == of->i) {
                 follow(m, t, k, CLI_SQL_MERGE_FOLLOW, of->i);
-            else if (merge_is_rowid_column(&t->column[k]) &&
-                     !names_another(m, t->column[k].name, of))
+                follow(m, t, k, CLI_SQL_MERGE_FOLLOW_BASE, of->i);
+            } else if (has_moved && merge_is_rowid_column(&t->column[k]) &&
+                       !names_another(m, t->column[k].name, of)) {
                 ask_of_column(m, t, k, of);
+            }
         }
 }
 
@@ -441,7 +444,8 @@ void merge_numbers_remember(merge *m)
     for (int i = 0; i < m->n; i++) {
         merge_table *t = &m->table[i];
         if (t->is_autoincrement) raise_sequence(m, t);
-        if (!t->gives_numbers || !merge_integer(m, t, -1, CLI_SQL_MERGE_HAS_NUMBERS)) continue;
+        bool gives = t->gives_numbers || t->gives_rowids;
+        if (!gives || !merge_integer(m, t, -1, CLI_SQL_MERGE_HAS_NUMBERS)) continue;
         cli_run(&m->into, CLI_SQL_MERGE_NUMBERS_MAKE);
         merge_run(m, t, -1, CLI_SQL_MERGE_NUMBERS_ADD);
         merge_run(m, t, -1, CLI_SQL_MERGE_NUMBERS_ADD_OTHERS);

@@ -11,6 +11,12 @@
 
 /* ---- finding ----------------------------------------------------------------------------------- */
 
+/* Rows that are counted: those without a key. */
+static bool counts_rows(const merge_table *t)
+{
+    return t->key == KEY_NONE || t->has_null_keys;
+}
+
 static void find_rows(merge *m, merge_table *t)
 {
     merge_run(m, t, -1, CLI_SQL_MERGE_MAKE_ROWS);
@@ -19,30 +25,44 @@ static void find_rows(merge *m, merge_table *t)
         if (!t->in_base || !merge_has_rows_of_base(m, "theirs", t->name))
             cli_fail(m->c, "merge: %s: the table has no key, and no name is left for its rowid",
                      t->name);
-    } else if (t->key == KEY_NONE) {
-        merge_run(m, t, -1, CLI_SQL_MERGE_FIND_MORE);
-        if (t->in_base) merge_run(m, t, -1, CLI_SQL_MERGE_FIND_FEWER);
-    } else {
-        merge_run(m, t, -1, CLI_SQL_MERGE_FIND_CHANGED);
-        if (t->in_base && merge_integer(m, t, -1, CLI_SQL_MERGE_COUNT_GONE) != 0)
-            merge_run(m, t, -1, CLI_SQL_MERGE_FIND_GONE);
+        return;
     }
+    if (t->key != KEY_NONE) merge_run(m, t, -1, CLI_SQL_MERGE_FIND_CHANGED);
+    if (t->key != KEY_NONE && t->in_base &&
+        (t->has_null_keys || merge_integer(m, t, -1, CLI_SQL_MERGE_COUNT_GONE) != 0))
+        merge_run(m, t, -1, CLI_SQL_MERGE_FIND_GONE);
+    if (counts_rows(t)) merge_run(m, t, -1, CLI_SQL_MERGE_FIND_MORE);
+    if (counts_rows(t) && t->in_base) merge_run(m, t, -1, CLI_SQL_MERGE_FIND_FEWER);
+}
+
+/* How many rows of a table lack a parent; -1 if that cannot be checked: its declaration is not whole. */
+static int64_t count_broken(merge *m, const merge_table *t, const char *schema)
+{
+    if (m->c->failed) return -1;
+    const char *sql = merge_text(m, CLI_SQL_MERGE_COUNT_BROKEN, t->name, schema);
+    sqlite3_stmt *row = NULL;
+    int rc = sqlite3_prepare_v2(m->into.db, sql, -1, &row, NULL);
+    int64_t n =
+        rc == SQLITE_OK && sqlite3_step(row) == SQLITE_ROW ? sqlite3_column_int64(row, 0) : -1;
+    rc = rc == SQLITE_OK ? sqlite3_finalize(row) : rc;
+    if (rc != SQLITE_OK && (rc & 0xff) != SQLITE_ERROR) cli_fail_file(&m->into, "");
+    return n;
 }
 
 void merge_rows_find(merge *m)
 {
-    for (int i = 0; i < m->n && !m->c->failed; i++) find_rows(m, &m->table[i]);
+    for (int i = 0; i < m->n && !m->c->failed; i++) {
+        m->table[i].broken = count_broken(m, &m->table[i], "main");
+        find_rows(m, &m->table[i]);
+    }
 }
 
 /* The rows of OURS that those are. */
 static void link_rows(merge *m, merge_table *t)
 {
-    if (t->key == KEY_NONE) {
-        merge_run(m, t, -1, CLI_SQL_MERGE_SET_VALUES);
-        merge_run(m, t, -1, CLI_SQL_MERGE_LINK_COPIES);
-    } else {
-        merge_run(m, t, -1, CLI_SQL_MERGE_LINK);
-    }
+    if (t->key != KEY_NONE) merge_run(m, t, -1, CLI_SQL_MERGE_LINK);
+    if (counts_rows(t)) merge_run(m, t, -1, CLI_SQL_MERGE_SET_VALUES);
+    if (counts_rows(t)) merge_run(m, t, -1, CLI_SQL_MERGE_LINK_COPIES);
 }
 
 static void place_rows(merge *m, merge_table *t)
@@ -91,16 +111,19 @@ static void refuse(merge *m, const merge_table *t, int64_t row, const char *why)
 
 /* ---- writing ------------------------------------------------------------------------------------- */
 
+enum { PUT_TURNS = 3 }; /* of MERGE_PUT */
+
 static bool is_refusal(int rc)
 {
     return (rc & 0xff) == SQLITE_CONSTRAINT || (rc & 0xff) == SQLITE_MISMATCH;
 }
 
 /* Tells which rows are refused, and writes the others. */
-static void put_one_by_one(merge *m, merge_table *t)
+static void put_one_by_one(merge *m, merge_table *t, int turn)
 {
     sqlite3_stmt *row = merge_prepare(m, t, -1, CLI_SQL_MERGE_PUT_ORDER),
                  *put = merge_prepare(m, t, -1, CLI_SQL_MERGE_PUT_ONE);
+    sqlite3_bind_int(row, 1, turn);
     while (cli_step(&m->into, row)) {
         int64_t n = sqlite3_column_int64(row, 0);
         sqlite3_bind_int64(put, 1, n);
@@ -118,15 +141,14 @@ static void put_one_by_one(merge *m, merge_table *t)
 static void write_rows(merge *m, merge_table *t)
 {
     merge_run(m, t, -1, !t->rowid ? CLI_SQL_MERGE_TAKE_BY_KEY : CLI_SQL_MERGE_TAKE);
-    sqlite3_stmt *put = merge_prepare(m, t, -1, CLI_SQL_MERGE_PUT);
-    int rc = put ? sqlite3_step(put) : SQLITE_ERROR;
-    if (put && is_refusal(rc)) {
+    for (int turn = 0; turn < PUT_TURNS && !m->c->failed; turn++) {
+        sqlite3_stmt *put = merge_prepare(m, t, -1, CLI_SQL_MERGE_PUT);
+        sqlite3_bind_int(put, 1, turn);
+        int rc = put ? sqlite3_step(put) : SQLITE_ERROR;
+        if (put && rc != SQLITE_DONE && !is_refusal(rc)) cli_fail_file(&m->into, "");
         sqlite3_finalize(put);
-        put_one_by_one(m, t);
-        return;
+        if (is_refusal(rc)) put_one_by_one(m, t, turn);
     }
-    if (put && rc != SQLITE_DONE) cli_fail_file(&m->into, "");
-    sqlite3_finalize(put);
 }
 
 /* ---- foreign keys -------------------------------------------------------------------------------- */
@@ -257,8 +279,6 @@ static void play_round(merge *m)
         if (!merge_integer(m, t, -1, CLI_SQL_MERGE_HAS_CHANGES)) continue;
         link_rows(m, t);
         place_rows(m, t);
-        merge_run(m, t, -1, CLI_SQL_MERGE_RESOLVE);
-        merge_run(m, t, -1, CLI_SQL_MERGE_DECIDE);
         write_rows(m, t);
     }
     find_standins(m, m->n_findings);
@@ -273,16 +293,30 @@ static void list_rows(merge *m)
     for (int i = 0; i < m->n && !m->c->failed; i++) {
         merge_table *t = &m->table[i];
         if (!merge_integer(m, t, -1, CLI_SQL_MERGE_HAS_CHANGES)) continue;
-        if (t->key == KEY_NONE) merge_run(m, t, -1, CLI_SQL_MERGE_JOIN_REFUSED);
-        for (int k = 0; k < t->n; k++) merge_run(m, t, k, CLI_SQL_MERGE_LIST_COLUMN);
+        if (counts_rows(t)) merge_run(m, t, -1, CLI_SQL_MERGE_JOIN_REFUSED);
+        for (int k = 0; k < t->n; k++)
+            if (k != t->number) merge_run(m, t, k, CLI_SQL_MERGE_LIST_COLUMN);
         merge_run(m, t, -1, CLI_SQL_MERGE_LIST_ROWS);
+    }
+}
+
+/* A row may lack its parent if it did in OURS or THEIRS. */
+static void check_broken(merge *m)
+{
+    for (int i = 0; i < m->n && !m->c->failed; i++) {
+        merge_table *t = &m->table[i];
+        int64_t more = count_broken(m, t, "main") - t->broken;
+        if (t->broken < 0 || more <= 0 || more <= count_broken(m, t, "theirs")) continue;
+        cli_fail(
+            m->c,
+            "merge: %lld rows of %s would refer to rows that are not there: nothing was changed",
+            (long long)more, t->name);
     }
 }
 
 void merge_rows_join(merge *m)
 {
     bool is_done = false;
-    int64_t broken = merge_integer_of(m, CLI_SQL_MERGE_COUNT_BROKEN);
     while (!is_done && !m->c->failed) {
         cli_run(&m->into, "SAVEPOINT round");
         play_round(m);
@@ -294,10 +328,5 @@ void merge_rows_join(merge *m)
     sqlite3_free(m->finding);
     m->finding = NULL;
     list_rows(m);
-    int64_t after = merge_integer_of(m, CLI_SQL_MERGE_COUNT_BROKEN);
-    if (after > broken &&
-        after > broken + merge_integer_of(m, CLI_SQL_MERGE_COUNT_BROKEN_IN_THEIRS))
-        cli_fail(m->c,
-                 "merge: %lld rows would refer to rows that are not there: nothing was changed",
-                 (long long)(after - broken));
+    check_broken(m);
 }

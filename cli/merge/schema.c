@@ -166,8 +166,8 @@ static void list_dropped(merge *m, const object *o, const merge_steps *ours)
     for (int i = 0; i < ours->n; i++) {
         const char *name = ours->step[i].name;
         if (ours->step[i].what != STEP_DROP || !if_there(m, "theirs", o->name, name)) continue;
-        if (merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_SAME_COLUMN, name, "theirs", o->name,
-                                           name, o->name)) == 0)
+        if (merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_COUNT_OTHER_VALUES, name, o->name, name,
+                                           "theirs", o->name)) > 0)
             merge_conflict(m, "schema", o->name, name, "ours",
                            "the column was dropped in ours, and its values were changed in theirs");
     }
@@ -179,9 +179,9 @@ static void keep_changed(merge *m, const object *o, merge_steps *theirs)
     int n = 0;
     for (int i = 0; i < theirs->n; i++) {
         const char *name = theirs->step[i].name;
-        bool is_changed = theirs->step[i].what == STEP_DROP &&
-                          merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_SAME_COLUMN, name, "main",
-                                                         o->name, name, o->name)) == 0;
+        bool is_changed = theirs->step[i].what == STEP_DROP && if_there(m, "main", o->name, name) &&
+                          merge_integer_of(m, merge_text(m, CLI_SQL_MERGE_COUNT_OTHER_VALUES, name,
+                                                         o->name, name, "main", o->name)) > 0;
         if (is_changed)
             merge_conflict(m, "schema", o->name, name, "ours",
                            "the column was dropped in theirs, and its values were changed in ours");
@@ -291,8 +291,8 @@ static void leave_out(merge_steps *steps, const merge_steps *done)
 
 static void merge_table_of_both(merge *m, const object *o)
 {
-    merge_steps ours = merge_explain(m, o->name, o->base, o->ours),
-                theirs = merge_explain(m, o->name, o->base, o->theirs);
+    merge_steps ours = merge_explain(m, o->name, o->base, o->ours, "main"),
+                theirs = merge_explain(m, o->name, o->base, o->theirs, "theirs");
     bool is_same = is_equal(o->ours, o->theirs), ours_changed = !is_equal(o->base, o->ours),
          theirs_changed = !is_equal(o->base, o->theirs);
     if (!is_same && theirs_changed && ours_changed &&
@@ -320,10 +320,10 @@ static void merge_new_of_both(merge *m, const object *o)
 {
     merge_steps none = {NULL, 0, true};
     if (is_equal(o->ours, o->theirs)) return;
-    merge_steps more = merge_explain(m, o->name, o->ours, o->theirs);
+    merge_steps more = merge_explain(m, o->name, o->ours, o->theirs, NULL);
     bool only_adds = more.is_known;
     for (int i = 0; i < more.n; i++) only_adds &= more.step[i].what == STEP_ADD;
-    merge_steps less = only_adds ? none : merge_explain(m, o->name, o->theirs, o->ours);
+    merge_steps less = only_adds ? none : merge_explain(m, o->name, o->theirs, o->ours, NULL);
     bool has_more = !only_adds && less.is_known;
     for (int i = 0; i < less.n; i++) has_more &= less.step[i].what == STEP_ADD;
     if (!only_adds && !has_more) {
@@ -353,8 +353,8 @@ static void merge_dropped(merge *m, const object *o)
         merge_run_texts(m, CLI_SQL_MERGE_IS_NEW, &o->name, 1);
     }
     merge_conflict(m, "schema", o->name, NULL, by_theirs ? "ours" : "theirs",
-                   by_theirs ? "the table was dropped in theirs, and rows were changed in ours"
-                             : "the table was dropped in ours, and rows were changed in theirs");
+                   by_theirs ? "the table was dropped in theirs, and changed in ours"
+                             : "the table was dropped in ours, and changed in theirs");
 }
 
 static void merge_virtual_declaration(merge *m, const object *o)

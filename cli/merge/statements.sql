@@ -14,7 +14,7 @@ CREATE TEMP TABLE _merge_note(id INTEGER PRIMARY KEY, text, is_question INT, UNI
 CREATE TEMP TABLE _merge_moves(tab INT, theirs INT, ours INT, why TEXT, PRIMARY KEY (tab, theirs)) WITHOUT ROWID;
 
 -- name: MERGE_INDEX_MOVES
-CREATE INDEX temp._merge_moves_by_ours ON _merge_moves(tab, ours);
+CREATE INDEX temp._merge_moves_by_ours ON _merge_moves(tab, ours, why);
 
 -- Columns that the files know by other names; NULL: the file lacks it. ours: whether OURS had it.
 -- name: MERGE_MAKE_NAMES
@@ -110,35 +110,40 @@ SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?1, 'main') ORDER 
 
 -- ---- rows in which THEIRS differs ----------------------------------------------------------------
 
--- op: I new, U changed, D gone, R to come back. how: 'joined' and 'same' with a row of OURS, 'new'.
+-- op: I new, U changed, D gone, R to come back. how: 'joined' and 'same' with a row of OURS, 'new'. act: what is done in OURS.
 -- name: MERGE_MAKE_ROWS
-CREATE TEMP TABLE _merge_d{n}(n INTEGER PRIMARY KEY, op TEXT, rid INT, v, had INT, how TEXT, becomes INT, was INT NOT NULL DEFAULT 0, orid INT, prid INT,
- act TEXT, refused TEXT, stays TEXT, followed INT, {C, |b#, t#, o#, r#});
+CREATE TEMP TABLE _merge_d{n}(n INTEGER PRIMARY KEY, op TEXT, rid INT, v, had INT, how TEXT, becomes INT, orid INT, prid INT,
+ refused TEXT, stays TEXT, followed INT, {C, |b#, t#, o#},
+ was INT AS (orid IS NOT NULL),
+ {C, |r# AS (CASE WHEN refused IS NOT NULL THEN o# WHEN NOT was THEN t# WHEN op IN ('D', 'R') THEN o# WHEN op = 'U' AND ~t#~b#~ THEN o# WHEN op = 'U' AND ~o#~b#~ THEN t# WHEN @s THEN o# + (t# - CASE op WHEN 'U' THEN b# ELSE 0 END) WHEN ~o#~t#~ THEN o# ELSE @w END)},
+ act TEXT AS (CASE WHEN refused IS NOT NULL THEN 'keep'
+  WHEN op = 'D' THEN CASE WHEN was AND stays IS NULL AND {C AND |~o#~b#~} THEN 'take' ELSE 'keep' END
+  WHEN NOT was THEN 'put' WHEN {C AND |~o#~r#~} THEN 'keep' ELSE 'put' END) STORED);
 
 -- name: MERGE_FIND_CHANGED
 INSERT INTO temp._merge_d{n}(op, rid, {C, |b#}, {C, |t#})
 SELECT CASE WHEN {K OR |@b IS NULL} THEN 'I' ELSE 'U' END, {trid}, {C, |@b}, {C, |@t}
   FROM {H} AS t LEFT JOIN {B} AS b ON {K AND |@b = @t}
- WHERE {K OR |@b IS NULL} OR {C OR |@b COLLATE BINARY IS NOT @t}{Y| OR typeof(@b) <> typeof(@t)};
+ WHERE ({K OR |@b IS NULL} OR {C OR |@b COLLATE BINARY IS NOT @t}{Y| OR typeof(@b) <> typeof(@t)}) AND {Z AND |@t IS NOT NULL};
 
 -- name: MERGE_COUNT_GONE
 SELECT (SELECT count(*) FROM {B}) - (SELECT count(*) FROM {H}) + (SELECT count(*) FROM temp._merge_d{n} WHERE op = 'I');
 
 -- name: MERGE_FIND_GONE
-INSERT INTO temp._merge_d{n}(op, {C, |b#}) SELECT 'D', {C, |@b} FROM {B} AS b WHERE NOT EXISTS (SELECT 1 FROM {H} AS t WHERE {K AND |@b = @t});
+INSERT INTO temp._merge_d{n}(op, {C, |b#}) SELECT 'D', {C, |@b} FROM {B} AS b WHERE {Z AND |@b IS NOT NULL} AND NOT EXISTS (SELECT 1 FROM {H} AS t WHERE {K AND |@b = @t});
 
 -- Of rows without a key each value counts. Later copies are the new ones.
 -- name: MERGE_FIND_MORE
 INSERT INTO temp._merge_d{n}(op, rid, {C, |t#})
 SELECT 'I', rid, {C, |t#}
-  FROM (SELECT {trid} AS rid, {V|@t} AS v, row_number() OVER (PARTITION BY {V|@t} ORDER BY {trid}) AS i, {C, |@t AS t#} FROM {H} AS t) AS x
+  FROM (SELECT {trid} AS rid, {V|@t} AS v, row_number() OVER (PARTITION BY {V|@t} ORDER BY {trid}) AS i, {C, |@t AS t#} FROM {H} AS t WHERE NOT ({Z AND |@t IS NOT NULL})) AS x
   LEFT JOIN (SELECT {V|@b} AS v, count(*) AS had FROM {B} AS b GROUP BY 1) AS y ON y.v = x.v
  WHERE x.i > coalesce(y.had, 0) ORDER BY rid;
 
 -- name: MERGE_FIND_FEWER
 INSERT INTO temp._merge_d{n}(op, had, {C, |b#})
 SELECT 'D', x.had, {C, |b#}
-  FROM (SELECT {V|@b} AS v, row_number() OVER (PARTITION BY {V|@b} ORDER BY {brid}) AS i, count(*) OVER (PARTITION BY {V|@b}) AS had, {C, |@b AS b#} FROM {B} AS b) AS x
+  FROM (SELECT {V|@b} AS v, row_number() OVER (PARTITION BY {V|@b} ORDER BY {brid}) AS i, count(*) OVER (PARTITION BY {V|@b}) AS had, {C, |@b AS b#} FROM {B} AS b WHERE NOT ({Z AND |@b IS NOT NULL})) AS x
   LEFT JOIN (SELECT {V|@t} AS v, count(*) AS has FROM {H} AS t GROUP BY 1) AS y ON y.v = x.v
  WHERE x.i > coalesce(y.has, 0);
 
@@ -191,7 +196,8 @@ UPDATE temp._merge_d{n} SET how = 'joined', becomes = (SELECT ours FROM temp._me
 
 -- name: MERGE_JOIN_UNIQUE
 UPDATE temp._merge_d{n} AS d
-   SET how = 'joined', becomes = (SELECT o.{key} FROM {T} AS o WHERE {U AND |o.@o COLLATE @c = @m} LIMIT 1)
+   SET how = 'joined', becomes = (SELECT o.{key} FROM {T} AS o WHERE {U AND |o.@o COLLATE @c = @m} AND {new_in_ours}
+          AND NOT EXISTS (SELECT 1 FROM temp._merge_d{n} AS x WHERE x.becomes = o.{key} AND x.how <> 'new') LIMIT 1)
  WHERE op = 'I' AND how IS NULL AND {unique_ready} AND EXISTS (
        SELECT 1 FROM {T} AS o WHERE {U AND |o.@o COLLATE @c = @m} AND {new_in_ours}
           AND NOT EXISTS (SELECT 1 FROM temp._merge_d{n} AS x WHERE x.becomes = o.{key} AND x.how <> 'new'));
@@ -283,6 +289,12 @@ SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE op IN ('I', 'U') AND t# = ?1
 -- name: MERGE_OURS_REFERS
 SELECT (SELECT count(*) FROM {T} AS o WHERE o.@o = coalesce((SELECT ours FROM temp._merge_moves WHERE tab = ?2 AND theirs = ?1), ?1)) > (SELECT count(*) FROM {B} AS b WHERE @b = ?1);
 
+-- name: MERGE_LIST_AGAIN
+INSERT INTO temp._merge_conflict(kind, tab, shown, row_key, base, ours, theirs, taken, note)
+SELECT 'number', {name}, ?1, merge_list(?1), {J|@b}, CASE WHEN o.{key} IS NOT NULL THEN {J|o.@o} END, CASE WHEN {theirs_key} IS NOT NULL THEN {J|@t} END, 'both',
+       'the number was used again in ' || ?2 || ', or the row was written anew: two rows'
+  FROM {B} AS b LEFT JOIN {T} AS o ON o.{key} = {now} LEFT JOIN {H} AS t ON {theirs_key} = {base_key} WHERE {base_key} = ?1;
+
 -- THEIRS has used the number again: its row is a new one, and the old one is gone.
 -- name: MERGE_AGAIN_GONE
 INSERT INTO temp._merge_d{n}(op, how, {C, |b#}) SELECT 'D', 'again', {C, |b#} FROM temp._merge_d{n} WHERE op = 'U' AND t{k} = ?1;
@@ -319,11 +331,11 @@ SELECT count(*) FROM temp._merge_d{n} AS d WHERE op IN ('I', 'U') AND (op = 'I' 
 UPDATE temp._merge_d{n} SET v = {V|CASE op WHEN 'D' THEN b# ELSE t# END};
 
 -- name: MERGE_LINK
-UPDATE temp._merge_d{n} AS d SET was = 1, orid = {orid}, {C, |o# = o.@o} FROM {T} AS o WHERE {K AND |o.@o = CASE d.op WHEN 'D' THEN d.b# ELSE d.t# END};
+UPDATE temp._merge_d{n} AS d SET (orid, {C, |o#}) = (SELECT {link}, {C, |o.@o} FROM {T} AS o WHERE {K AND |o.@o = CASE d.op WHEN 'D' THEN d.b# ELSE d.t# END});
 
 -- Copies that THEIRS took away go, less those that OURS has taken away itself.
 -- name: MERGE_LINK_COPIES
-UPDATE temp._merge_d{n} AS d SET was = 1, orid = x.rid, {C, |o# = d.b#}
+UPDATE temp._merge_d{n} AS d SET orid = x.rid, {C, |o# = d.b#}
   FROM (SELECT g.n AS gone, o.rid AS rid
           FROM (SELECT n, v, had, row_number() OVER (PARTITION BY v ORDER BY n) AS i, count(*) OVER (PARTITION BY v) AS fewer FROM temp._merge_d{n} WHERE op = 'D') AS g
           JOIN (SELECT v, rid, row_number() OVER (PARTITION BY v ORDER BY rid DESC) AS i, count(*) OVER (PARTITION BY v) AS has
@@ -332,12 +344,15 @@ UPDATE temp._merge_d{n} AS d SET was = 1, orid = x.rid, {C, |o# = d.b#}
          WHERE g.i <= g.fewer - max(0, g.had - o.has)) AS x
  WHERE d.n = x.gone;
 
--- A new row keeps its rowid if that is free, or that of a row that is taken away: a row without a key that THEIRS changed.
+-- A new row keeps its rowid, or the one that it had in OURS, if that is free, or that of a row that is taken away: a row
+-- without a key that THEIRS changed.
 -- name: MERGE_KEEP_ROWIDS
-UPDATE temp._merge_d{n} AS d SET prid = rid
- WHERE prid IS NULL AND NOT was AND op <> 'D' AND NOT EXISTS (
-       SELECT 1 FROM {T} AS o WHERE {orid} = d.rid
-          AND {orid} NOT IN (SELECT orid FROM temp._merge_d{n} WHERE op = 'D' AND was AND stays IS NULL AND refused IS NULL AND {C AND |~o#~b#~}));
+UPDATE temp._merge_d{n} AS d SET prid = CASE WHEN x.i = 1 AND NOT EXISTS (
+       SELECT 1 FROM {T} AS o WHERE {orid} = x.wanted
+          AND {orid} NOT IN (SELECT orid FROM temp._merge_d{n} WHERE op = 'D' AND was AND stays IS NULL AND refused IS NULL AND {C AND |~o#~b#~})) THEN x.wanted END
+  FROM (SELECT n, coalesce(m.ours, rid) AS wanted, row_number() OVER (PARTITION BY coalesce(m.ours, rid) ORDER BY m.ours IS NULL, n) AS i
+          FROM temp._merge_d{n} LEFT JOIN temp._merge_moves AS m ON m.tab = {n} AND m.theirs = rid AND m.why = 'known' WHERE NOT was AND op <> 'D') AS x
+ WHERE x.n = d.n AND (prid IS NULL OR prid = x.wanted);
 
 -- name: MERGE_MOVE_ROWIDS
 UPDATE temp._merge_d{n} AS d SET prid = x.rid
@@ -346,18 +361,10 @@ UPDATE temp._merge_d{n} AS d SET prid = x.rid
  WHERE d.n = x.n;
 
 -- name: MERGE_ROWIDS_MOVED
-INSERT INTO temp._merge_moves SELECT {n}, rid, CASE WHEN was THEN orid ELSE prid END AS has, 'moved' FROM temp._merge_d{n} WHERE op = 'I' AND rid <> has;
+INSERT OR IGNORE INTO temp._merge_moves SELECT {n}, rid, CASE WHEN was THEN orid ELSE prid END AS has, 'moved' FROM temp._merge_d{n} WHERE op = 'I' AND rid <> has;
 
 -- name: MERGE_UNLINK
-UPDATE temp._merge_d{n} SET was = 0, orid = NULL, {C, |o# = NULL};
-
--- name: MERGE_RESOLVE
-UPDATE temp._merge_d{n} SET {C, |r# = CASE WHEN refused IS NOT NULL THEN o# WHEN NOT was THEN t# WHEN op IN ('D', 'R') THEN o# WHEN op = 'U' AND ~t#~b#~ THEN o# WHEN op = 'U' AND ~o#~b#~ THEN t# WHEN @s THEN o# + (t# - CASE op WHEN 'U' THEN b# ELSE 0 END) WHEN ~o#~t#~ THEN o# ELSE @w END};
-
--- name: MERGE_DECIDE
-UPDATE temp._merge_d{n} SET act = CASE WHEN refused IS NOT NULL THEN 'keep'
-  WHEN op = 'D' THEN CASE WHEN was AND stays IS NULL AND {C AND |~o#~b#~} THEN 'take' ELSE 'keep' END
-  WHEN NOT was THEN 'put' WHEN {C AND |~o#~r#~} THEN 'keep' ELSE 'put' END;
+UPDATE temp._merge_d{n} SET orid = NULL, {C, |o# = NULL};
 
 -- name: MERGE_TAKE
 DELETE FROM {T} WHERE {rowid} IN (SELECT orid FROM temp._merge_d{n} WHERE was AND act IN ('put', 'take'));
@@ -365,14 +372,15 @@ DELETE FROM {T} WHERE {rowid} IN (SELECT orid FROM temp._merge_d{n} WHERE was AN
 -- name: MERGE_TAKE_BY_KEY
 DELETE FROM {T} WHERE ({K, |@o}) IN (SELECT {K, |o#} FROM temp._merge_d{n} WHERE was AND act IN ('put', 'take'));
 
+-- Rows that OURS has are put first, then those that come back, then new ones.
 -- name: MERGE_PUT
-INSERT OR ABORT INTO {T}({put_rowid}{C, |@o}) SELECT {put_value}{C, |r#} FROM temp._merge_d{n} WHERE act = 'put' ORDER BY was DESC, op = 'R' DESC, n;
+INSERT OR ABORT INTO {T}({put_rowid}{C, |@o}) SELECT {put_value}{C, |r#} FROM temp._merge_d{n} WHERE CASE WHEN was THEN 0 WHEN op = 'R' THEN 1 ELSE 2 END = ?1 AND act = 'put' ORDER BY n;
 
 -- name: MERGE_PUT_ONE
 INSERT OR ABORT INTO {T}({put_rowid}{C, |@o}) SELECT {put_value}{C, |r#} FROM temp._merge_d{n} WHERE n = ?1;
 
 -- name: MERGE_PUT_ORDER
-SELECT n FROM temp._merge_d{n} WHERE act = 'put' ORDER BY was DESC, op = 'R' DESC, n;
+SELECT n FROM temp._merge_d{n} WHERE CASE WHEN was THEN 0 WHEN op = 'R' THEN 1 ELSE 2 END = ?1 AND act = 'put' ORDER BY n;
 
 -- name: MERGE_REFUSE
 UPDATE temp._merge_d{n} SET refused = ?2 WHERE n = ?1;
@@ -421,10 +429,7 @@ SELECT o.{key} FROM {T} AS o, temp._merge_d{n} AS d WHERE d.n = ?1 AND {U AND |o
 UPDATE temp._merge_d{n} SET t# = ?2, followed = ?2 WHERE op IN ('I', 'U') AND t# = ?1 AND (op = 'I' OR t# IS NOT b#);
 
 -- name: MERGE_COUNT_BROKEN
-SELECT count(*) FROM pragma_foreign_key_check;
-
--- name: MERGE_COUNT_BROKEN_IN_THEIRS
-SELECT count(*) FROM theirs.sqlite_master AS s, pragma_foreign_key_check(s.name, 'theirs') WHERE s.type = 'table' AND s.name NOT LIKE 'sqlite\_%' ESCAPE '\';
+SELECT count(*) FROM pragma_foreign_key_check(%Q, %Q);
 
 -- ---- lists ---------------------------------------------------------------------------------------
 
@@ -454,14 +459,14 @@ SELECT kind, {n}, n, {name}, shown, row_key, base, ours, theirs, taken, note FRO
 
 -- A row without a key that UNIQUE refuses because OURS has it: they are one row.
 -- name: MERGE_JOIN_REFUSED
-UPDATE temp._merge_d{n} SET refused = NULL, was = 1, {C, |o# = t#}
+UPDATE temp._merge_d{n} SET refused = NULL, orid = 0, {C, |o# = t#}
  WHERE op = 'I' AND refused IS NOT NULL AND v IN (SELECT {V|o.@o} FROM {T} AS o);
 
+-- New, new in both, changed, deleted, changed alike.
 -- name: MERGE_COUNT_ROWS
-SELECT coalesce(sum(op = 'I' AND act = 'put' AND NOT was), 0), coalesce(sum(op = 'I' AND was AND refused IS NULL), 0),
-       coalesce(sum(op = 'U' AND act = 'put'), 0), coalesce(sum(act = 'take'), 0),
-       coalesce(sum(refused IS NULL AND ((op = 'D' AND NOT was AND how IS NOT 'again') OR (op = 'U' AND was AND {C AND |(~t#~b#~ OR ~o#~t#~)}) OR (op = 'I' AND was AND {C AND |~o#~t#~}))), 0),
-       coalesce(sum(op IN ('I', 'U') OR op = 'D'), 0)
+SELECT count(*) FILTER (WHERE act = 'put' AND op = 'I' AND NOT was), count(*) FILTER (WHERE op = 'I' AND was AND refused IS NULL),
+       count(*) FILTER (WHERE act = 'put' AND op = 'U'), count(*) FILTER (WHERE act = 'take'),
+       count(*) FILTER (WHERE act = 'keep' AND refused IS NULL AND ((op = 'D' AND NOT was AND how IS NOT 'again') OR (op = 'U' AND was AND {C AND |(~t#~b#~ OR ~o#~t#~)}) OR (op = 'I' AND was AND {C AND |~o#~t#~})))
   FROM temp._merge_d{n};
 
 -- name: MERGE_HAS_NEW
@@ -495,7 +500,7 @@ SELECT count(*) FROM temp._merge_d{n} WHERE op = 'U' AND was AND refused IS NULL
  HAVING min(typeof(b#) = 'integer' AND typeof(o#) = 'integer' AND typeof(t#) = 'integer') AND max(max(abs(b#), abs(o#), abs(t#))) BETWEEN 2 AND 99999999;
 
 -- name: MERGE_ADDED_UP
-SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE was AND refused IS NULL AND op = 'U' AND NOT ~t#~b#~ AND NOT ~o#~b#~ AND @s);
+SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE was AND refused IS NULL AND (op = 'I' OR (op = 'U' AND NOT ~t#~b#~ AND NOT ~o#~b#~)) AND @s);
 
 -- row: a digest of the row of THEIRS. ours: NULL if it was left out, or is gone.
 -- name: MERGE_NUMBERS_MAKE
@@ -509,7 +514,7 @@ INSERT INTO main.sqlite_sequence(name, seq) SELECT ?1, CAST(?2 AS INTEGER) WHERE
 
 -- name: MERGE_HAS_NUMBERS
 SELECT EXISTS (SELECT 1 FROM temp._merge_moves WHERE tab = {n} AND theirs <> ours)
-    OR EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE op = 'I' AND NOT was AND (refused IS NOT NULL OR followed IS NOT NULL));
+    OR EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE op = 'I' AND NOT was AND becomes IS NOT NULL AND (refused IS NOT NULL OR followed IS NOT NULL));
 
 -- name: MERGE_NUMBERS_ADD
 INSERT OR REPLACE INTO main._merge_numbers
@@ -564,13 +569,13 @@ SELECT (SELECT count(*) FROM %s."%w") = (SELECT count(*) FROM base."%w")
    AND NOT EXISTS (SELECT %s FROM %s."%w" EXCEPT SELECT %s FROM base."%w")
    AND NOT EXISTS (SELECT %s FROM base."%w" EXCEPT SELECT %s FROM %s."%w");
 
--- As many of each value.
 -- Values that OURS has written, and BASE has not.
 -- name: MERGE_HAS_NEW_VALUES
 SELECT EXISTS (SELECT v FROM (SELECT merge_bytes("%w") AS v, 1 AS n FROM main."%w" UNION ALL SELECT merge_bytes("%w"), -1 FROM base."%w") GROUP BY v HAVING sum(n) > 0);
 
--- name: MERGE_SAME_COLUMN
-SELECT NOT EXISTS (SELECT v FROM (SELECT merge_bytes("%w") AS v, 1 AS n FROM %s."%w" UNION ALL SELECT merge_bytes("%w"), -1 FROM base."%w") GROUP BY v HAVING sum(n) <> 0);
+-- How many values of a column of BASE and of one of another schema the other lacks.
+-- name: MERGE_COUNT_OTHER_VALUES
+SELECT coalesce(sum(abs(n)), 0) FROM (SELECT sum(n) AS n FROM (SELECT merge_bytes("%w") AS v, 1 AS n FROM base."%w" UNION ALL SELECT merge_bytes("%w"), -1 FROM %s."%w") GROUP BY v);
 
 -- name: MERGE_ADD_NAME
 INSERT OR REPLACE INTO temp._merge_names(tab, col, base, theirs, ours) VALUES (?1, ?2, ?3, ?4, ?5);
@@ -623,13 +628,25 @@ INSERT INTO temp._merge_conflict(kind, tab, col, taken, note) VALUES (?1, ?2, ?3
 -- name: MERGE_COUNT_CONFLICT
 SELECT count(*) FROM temp._merge_conflict;
 
--- Rows that are new or changed in one way on both sides: is BASE older than the fork?
+-- Is BASE older than the fork, or was THEIRS merged before? 2: rows that are new or changed in one way on both sides, and known
+-- by numbers that moved in a merge before; 1: others in which what adds up is alike; then what OURS lacked; all.
 -- name: MERGE_COUNT_ALIKE
-SELECT coalesce(sum(op IN ('I', 'U') AND was AND how IS NOT 'joined' AND {C AND |(@a OR (op = 'U' AND ~t#~b#~) OR ~o#~t#~)}
-                AND (op = 'I' OR {C OR |(NOT @a AND ~o#~t#~ AND NOT ~t#~b#~)})), 0), coalesce(sum(op IN ('I', 'U')), 0) FROM temp._merge_d{n};
+SELECT count(*) FILTER (WHERE alike = 2), count(*) FILTER (WHERE alike = 1), count(*) FILTER (WHERE is_lacking), count(*) FILTER (WHERE op <> 'D') FROM (
+SELECT op,
+       CASE WHEN op NOT IN ('I', 'U') OR NOT was THEN 0
+            WHEN (how IS NOT 'joined' OR EXISTS (SELECT 1 FROM temp._merge_moves AS m WHERE m.tab = {n} AND m.ours = becomes AND m.why = 'known'))
+             AND (op = 'I' OR {C OR |(NOT @a AND NOT ~t#~b#~ AND ~o#~t#~)}) AND {C AND |(@a OR (op = 'U' AND ~t#~b#~) OR ~o#~t#~)} THEN 2
+            WHEN refused IS NULL AND ({C OR |(@a AND ~o#~t#~ AND CASE op WHEN 'I' THEN t# <> 0 ELSE NOT ~t#~b#~ END AND @s)}) THEN 1 ELSE 0 END AS alike,
+       CASE WHEN act = 'take' THEN 1 WHEN act = 'keep' OR op = 'R' THEN 0 WHEN NOT was OR (op = 'U' AND ({C OR |(NOT ~t#~b#~ AND ~o#~b#~)})) THEN 1 ELSE 0 END AS is_lacking
+  FROM temp._merge_d{n} WHERE op <> 'R');
 
+-- Of rows without a key: when THEIRS' are written, OURS has more than one of it beside those of BASE.
 -- name: MERGE_COUNT_ALIKE_COPIES
-SELECT coalesce(sum((SELECT count(*) FROM {T} AS o WHERE {V|o.@o} = d.v) > 1 + (SELECT count(*) FROM {B} AS b WHERE {V|@b} = d.v)), 0), count(*) FROM temp._merge_d{n} AS d WHERE op = 'I';
+SELECT count(*) FILTER (WHERE is_alike), 0, count(*) FILTER (WHERE act = 'take' OR (act = 'put' AND NOT is_alike)), count(*) FILTER (WHERE op = 'I') FROM (
+SELECT op, act, op = 'I' AND coalesce(o.n, 0) > 1 + coalesce(b.n, 0) AS is_alike
+  FROM temp._merge_d{n} AS d
+  LEFT JOIN (SELECT v, count(*) AS n FROM (SELECT {V|o.@o} AS v FROM {T} AS o) WHERE v IN (SELECT v FROM temp._merge_d{n}) GROUP BY v) AS o ON o.v = d.v
+  LEFT JOIN (SELECT v, count(*) AS n FROM (SELECT {V|@b} AS v FROM {B} AS b) WHERE v IN (SELECT v FROM temp._merge_d{n}) GROUP BY v) AS b ON b.v = d.v);
 
 -- name: MERGE_TOUCHED
 SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE act IN ('put', 'take'));

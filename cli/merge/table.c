@@ -6,10 +6,11 @@
  *
  *     {n} {name}            the place of the table; its name as a text
  *     {T} {B} {H}           the table in main, base, theirs, as it stands behind FROM
- *     {k} {key}             the place of the column that is its number; that column, quoted
+ *     {k} {key}             the place of the column that is its number; that column, quoted, or rowid
  *     {base_key} {theirs_key}   the number over b, over t
  *     {rowid}               the name of its rowid, or NULL
  *     {orid} {brid} {trid}  the rowid over o, b, t, or NULL
+ *     {link}                the same over o; 1 if it has none
  *     {put_rowid} {put_value}   a rowid that no column shows, in the lists of an INSERT; or nothing
  *     {now}                 the number in main of a row of base
  *     {ready} {unique_ready}    whether the rows of THEIRS to which d refers are decided; of a UNIQUE
@@ -18,6 +19,7 @@
  *     {base_row} {theirs_row}   all values of a row over b, over t
  *     {C, |o.@o = d.t#}     a list over all columns, with ", " between
  *     {K...} {N...} {Y...}  the same over columns of the key, the others, those that hold 1 and 1.0
+ *     {Z AND |@t IS NOT NULL}   whether a row has a key: no column of it is NULL
  *     {U...} {F...} {I...}  the same over a UNIQUE index, a foreign key, the columns that tell a row
  *     {V|t.@o}              a text of all columns that differs if a value does
  *     {J|o#}                a JSON object of all columns
@@ -68,8 +70,9 @@ static void write_moved(place at)
     if (of->number < 0) {
         sqlite3_str_appendf(at.out,
                             "CASE WHEN EXISTS (SELECT 1 FROM temp._merge_d%d AS p WHERE p.op = 'I'"
-                            " AND p.rid = d.t%d) THEN NULL ELSE d.t%d END",
-                            of->i, at.column, at.column);
+                            " AND p.rid = d.t%d) THEN NULL ELSE coalesce((SELECT ours FROM"
+                            " temp._merge_moves WHERE tab = %d AND theirs = d.t%d), d.t%d) END",
+                            of->i, at.column, of->i, at.column, at.column);
         return;
     }
     if (of->i == at.t->i)
@@ -162,7 +165,8 @@ static bool is_in_list(const merge_table *t, int i, char list)
     const merge_column *column = &t->column[i];
     bool is_of_key = column->key > 0;
     return strchr("CJ", list) || (list == 'V' && !column->is_kept) || (list == 'K' && is_of_key) ||
-           (list == 'N' && !is_of_key) || (list == 'Y' && column->is_typed) ||
+           (list == 'Z' && is_of_key && t->has_null_keys) || (list == 'N' && !is_of_key) ||
+           (list == 'Y' && column->is_typed) ||
            (list == 'I' && (t->key == KEY_NONE ? i < ARGUMENTS_AT_ONCE : is_of_key));
 }
 
@@ -203,8 +207,12 @@ static void write_list(place at, const char *list, const char *end)
         write_part(in, bar + 1, end);
         written++;
     }
-    bool is_and = bar - list > 1 && list[2] == 'A'; /* of no conditions all hold, and none */
-    if (written == 0 && which == 'K') sqlite3_str_appendall(at.out, is_and ? "1" : "0");
+    /* Without columns of the key, the one row of BASE is meant. */
+    bool is_and = bar - list > 1 && list[2] == 'A';
+    if (written == 0 && which == 'K')
+        sqlite3_str_appendall(at.out, is_and || !at.t->in_base ? "1" : "0");
+    if (written == 0 && which == 'Z')
+        sqlite3_str_appendall(at.out, at.t->key == KEY_NONE ? "0" : "1");
     if (which == 'V') sqlite3_str_appendall(at.out, ")");
     if (which == 'J') sqlite3_str_appendall(at.out, ") || '}'");
 }
@@ -216,6 +224,15 @@ static void write_rowid(place at, const merge_table *t, char alias)
         sqlite3_str_appendf(at.out, "%c.%s", alias, t->rowid);
     else
         sqlite3_str_appendall(at.out, "NULL");
+}
+
+/* The column that is the number of a row, else its rowid, over an alias. */
+static void write_number(place at, const char *column, char alias)
+{
+    if (column)
+        sqlite3_str_appendall(at.out, column);
+    else
+        write_rowid(at, at.t, alias);
 }
 
 /* Whether rows are written with a rowid that no column shows. */
@@ -257,6 +274,7 @@ static void write_name(place at, const char *name, size_t n)
 {
     const merge_table *t = at.t, *parent = parent_of(at);
     const merge_column *key = t->number >= 0 ? &t->column[t->number] : NULL;
+    const char *rowid = t->rowid ? t->rowid : "NULL";
     char *word = sqlite3_mprintf("%.*s", (int)n, name);
     const struct {
         const char *name, *text;
@@ -264,10 +282,8 @@ static void write_name(place at, const char *name, size_t n)
         {"T", t->main},
         {"B", t->base},
         {"H", t->theirs},
-        {"rowid", t->rowid ? t->rowid : "NULL"},
-        {"key", key ? key->quoted : "NULL"},
-        {"base_key", key ? key->in_base : "NULL"},
-        {"theirs_key", key ? key->in_theirs : "NULL"},
+        {"rowid", rowid},
+        {"key", key ? key->quoted : rowid},
         {"base_row", t->base_row ? t->base_row : "NULL"},
         {"theirs_row", t->theirs_row ? t->theirs_row : "NULL"},
         {"put_value", has_hidden_rowid(t) ? "CASE WHEN was THEN orid ELSE prid END, " : ""},
@@ -276,6 +292,8 @@ static void write_name(place at, const char *name, size_t n)
         {"PH", parent ? parent->theirs : ""}};
     for (size_t i = 0; word && i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i].name, word) == 0) sqlite3_str_appendall(at.out, names[i].text);
+    if (word && strcmp(word, "base_key") == 0) write_number(at, key ? key->in_base : NULL, 'b');
+    if (word && strcmp(word, "theirs_key") == 0) write_number(at, key ? key->in_theirs : NULL, 't');
     if (word && strcmp(word, "n") == 0) sqlite3_str_appendf(at.out, "%d", t->i);
     if (word && strcmp(word, "k") == 0) sqlite3_str_appendf(at.out, "%d", t->number);
     if (word && strcmp(word, "Pn") == 0) sqlite3_str_appendf(at.out, "%d", parent->i);
@@ -283,6 +301,8 @@ static void write_name(place at, const char *name, size_t n)
     if (word && strcmp(word, "ready") == 0) write_ready(at, NULL);
     if (word && strcmp(word, "unique_ready") == 0) write_ready(at, t->unique_now);
     if (word && strcmp(word, "new_in_ours") == 0) write_new_in_ours(at);
+    if (word && strcmp(word, "link") == 0 && !t->rowid) sqlite3_str_appendall(at.out, "1");
+    if (word && strcmp(word, "link") == 0 && t->rowid) write_rowid(at, t, 'o');
     if (word && strcmp(word, "now") == 0 && key)
         sqlite3_str_appendf(at.out,
                             "coalesce((SELECT ours FROM temp._merge_moves WHERE tab = %d AND "
@@ -548,20 +568,23 @@ static void read_key(merge *m, merge_table *t)
         if (i >= 0) t->column[i].key = ++n;
     }
     sqlite3_finalize(row);
+    bool is_copy = m->mode == MERGE_COPIES && t->in_theirs;
+    const char *base = t->base;
+    if (is_copy) t->base = t->main; /* which has what both have alike */
     /* A table with one row, such as settings, has that row in all files. */
     if (n > 0 || (t->rowid && merge_integer(m, t, -1, CLI_SQL_MERGE_HAS_ONE_ROW)))
         t->key = KEY_COLUMNS;
+    if (t->key != KEY_NONE) t->base = base;
+    for (int i = 0; i < t->n && is_copy && t->key == KEY_NONE; i++)
+        t->column[i].in_base = merge_text(m, "b.%s", t->column[i].quoted);
 }
 
-/* Rows whose key has a NULL are as those without one; then the table is taken as one without. */
+/* Rows whose key has a NULL are as those without one. */
 static void check_key(merge *m, merge_table *t)
 {
-    if (t->key != KEY_COLUMNS || !t->rowid) return;
-    bool has_null = (t->in_base && merge_integer(m, t, -1, CLI_SQL_MERGE_BASE_NULL_KEY)) ||
-                    (t->in_theirs && merge_integer(m, t, -1, CLI_SQL_MERGE_THEIRS_NULL_KEY));
-    if (!has_null) return;
-    t->key = KEY_NONE;
-    for (int i = 0; i < t->n; i++) t->column[i].key = 0;
+    if (t->key == KEY_COLUMNS && t->rowid)
+        t->has_null_keys = (t->in_base && merge_integer(m, t, -1, CLI_SQL_MERGE_BASE_NULL_KEY)) ||
+                           (t->in_theirs && merge_integer(m, t, -1, CLI_SQL_MERGE_THEIRS_NULL_KEY));
 }
 
 /* A column that THEIRS has dropped and OURS has changed: in THEIRS it is as in BASE. */
@@ -730,7 +753,7 @@ static void read_references(merge *m)
                            m->mode != MERGE_COPIES && !merge_asks_for(m, "assigned=", t->name);
         t->gives_rowids =
             t->number < 0 && t->rowid && m->mode != MERGE_COPIES && may_hold_rowids(m, t);
-        if (!t->gives_numbers) continue;
+        if (!t->gives_numbers && !t->gives_rowids) continue;
         t->base_row = merge_row_bytes(m, "base", t->name);
         t->theirs_row = merge_row_bytes(m, "theirs", t->name);
     }

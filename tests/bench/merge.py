@@ -70,13 +70,13 @@ def measure(name, units, unit):
 
 def main():
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 1000000
-    few = ["UPDATE t SET n = n + 1 WHERE k IN (SELECT k FROM t LIMIT 1000)"]
+    few = ["UPDATE t SET n = n + length('WHO') WHERE k IN (SELECT k FROM t LIMIT 1000)"]
     with tempfile.TemporaryDirectory(dir=ROOT / "build") as folder:
         os.chdir(folder)
         fill(rows, "k INTEGER PRIMARY KEY, n INTEGER, body TEXT", int, "a")
         change(*few, "INSERT INTO t(n, body) SELECT 0, 'WHO ' || k FROM t LIMIT 1000")
         measure("rows that did not change, by number", rows, "rows")
-        change("UPDATE t SET n = n + 2 WHERE k % 5 = 0")
+        change("UPDATE t SET n = n + length('WHO') WHERE k % 5 = 0")
         measure("a fifth of the rows changed on both sides", rows / 5, "changes")
         os.remove("base.db")
         fill(rows, "k TEXT PRIMARY KEY, n INTEGER, body TEXT", "key {}".format, "a")

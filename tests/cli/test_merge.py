@@ -4,6 +4,7 @@ import json
 import os
 import sqlite3
 import stat
+import time
 
 import pytest
 
@@ -128,6 +129,13 @@ def test_rows_without_a_key_are_counted():
     assert rows("SELECT x FROM log ORDER BY x") == [(1,), (3,), (4,), (4,), (5,)]
 
 
+def test_many_rows_without_a_key_are_counted_once():
+    many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) INSERT INTO log SELECT i, '{} ' || i FROM n"
+    files("CREATE TABLE log(x, y);" + many.format(30000, "base"), many.format(2000, "ours"), many.format(2000, "theirs"))
+    began = time.monotonic()
+    assert of_table(merge(), "log")["inserted"] == 2000 and time.monotonic() - began < 20
+
+
 def test_one_and_one_point_zero_are_two_values_where_both_may_stand():
     files("CREATE TABLE t(k TEXT PRIMARY KEY, v); INSERT INTO t VALUES ('a', 1)", "", "UPDATE t SET v = 1.0")
     merge()
@@ -138,6 +146,13 @@ def test_a_key_that_is_spelled_otherwise_is_the_same_key():
     files("CREATE TABLE t(k TEXT PRIMARY KEY COLLATE NOCASE, v); INSERT INTO t VALUES ('a', 1)", "UPDATE t SET v = 2", "UPDATE t SET k = 'A'")
     merge()
     assert rows("SELECT * FROM t") == [("A", 2)]
+
+
+def test_rows_with_null_in_their_key_are_counted_and_the_others_are_found_by_it():
+    files("CREATE TABLE t(k TEXT PRIMARY KEY, v, w); INSERT INTO t VALUES ('a', 1, 1), ('b', 2, 2), (NULL, 3, 3), (NULL, 3, 3), (NULL, 4, 4)",
+          "UPDATE t SET v = 10 WHERE k = 'a'; INSERT INTO t VALUES (NULL, 5, 5); DELETE FROM t WHERE v = 4", "UPDATE t SET w = 20 WHERE k = 'a'; DELETE FROM t WHERE k = 'b' OR rowid = 3; INSERT INTO t VALUES (NULL, 5, 5), ('c', 6, 6)")
+    merge("--base-is-fork")
+    assert rows("SELECT * FROM t ORDER BY k, v") == [(None, 3, 3), (None, 5, 5), (None, 5, 5), ("a", 10, 20), ("c", 6, 6)]
 
 
 @pytest.mark.parametrize("declaration", ["PRIMARY KEY (a, b)", "PRIMARY KEY (a, b)) WITHOUT ROWID --", "UNIQUE (a, b)"])
@@ -161,7 +176,42 @@ def test_a_row_without_a_key_keeps_its_rowid_if_theirs_has_changed_it():
     assert rows("SELECT rowid, v FROM note") == [(1, "A"), (2, "b"), (3, "o")]
 
 
+def test_a_row_that_has_the_rowid_of_one_that_stays_moves():
+    files("CREATE TABLE page(name TEXT PRIMARY KEY); CREATE TABLE link(page TEXT REFERENCES page, page_rowid); INSERT INTO page VALUES ('a')",
+          "INSERT INTO link VALUES ('a', NULL)", "UPDATE page SET name = 'b'")
+    found, = conflicts(merge(status=1))
+    assert (found["kind"], found["key"]) == ("foreign key", ["a"]) and rows("SELECT rowid, name FROM page") == [(1, "a"), (2, "b")]
+
+
 LINKS = "CREATE TABLE note(v); CREATE TABLE link(id INTEGER PRIMARY KEY, note_rowid INTEGER, url TEXT); INSERT INTO note VALUES ('a'), ('b'); INSERT INTO link VALUES (1, 1, 'to a');"
+
+
+def test_a_row_whose_rowid_has_moved_is_found_by_references_of_later_merges():
+    files(LINKS, "INSERT INTO note VALUES ('o')", "INSERT INTO note VALUES ('t')")
+    merge()
+    make("theirs.db", "INSERT INTO note VALUES ('u')")
+    os.remove("base.db")
+    make("base.db", LINKS, "INSERT INTO note VALUES ('t')")
+    make("theirs.db", "INSERT INTO link VALUES (2, 3, 'to t'), (3, 4, 'to u')")
+    merge("--ref", "link.note_rowid=note")
+    found = rows("SELECT url, v FROM link JOIN note ON note.rowid = note_rowid ORDER BY 1")
+    assert found == [("to a", "a"), ("to t", "t"), ("to u", "u")]
+    os.replace("theirs.db", "base.db")
+    make("theirs.db", LINKS, "INSERT INTO note VALUES ('t'), ('u')", "INSERT INTO link VALUES (2, 3, 'to t'), (3, 4, 'to u')", "INSERT INTO link VALUES (4, 4, 'to u again')")
+    merge("--ref", "link.note_rowid=note")
+    assert rows("SELECT url, v FROM link JOIN note ON note.rowid = note_rowid ORDER BY 1") == found + [("to u again", "u")]
+
+
+def test_a_row_that_has_the_rowid_of_one_that_has_moved_before_is_not_lost():
+    schema, goes_on = "CREATE TABLE note(v, of_rowid);", ["INSERT INTO note(v) VALUES ('t')", "INSERT INTO note(v) VALUES ('u')", "UPDATE note SET v = 'U' WHERE v = 'u'; INSERT INTO note(v) VALUES ('x')"]
+    files(schema, "INSERT INTO note(v) VALUES ('o')", goes_on[0])
+    merge()
+    for n in 1, 2:
+        make("next.db", schema, *goes_on[:n])
+        os.replace("next.db", "base.db")
+        make("theirs.db", goes_on[n])
+        merge()
+    assert rows("SELECT rowid, v FROM note") == [(1, "o"), (2, "t"), (3, "U"), (4, "x")]
 
 
 def test_a_column_that_is_called_rowid_is_asked_about():
@@ -248,6 +298,12 @@ def test_a_new_row_with_the_unique_values_of_a_new_row_is_that_row():
     lines = merge()
     assert of_table(lines, "tag")["joined"] == 2
     assert rows("SELECT song, name FROM song_tag JOIN tag ON tag.id = tag ORDER BY 1, 2") == [(1, "rock"), (1, "x"), (2, "rock"), (2, "y")]
+
+
+def test_a_row_that_refers_to_itself_is_none_that_base_has():
+    files("CREATE TABLE c(id INTEGER PRIMARY KEY, name TEXT, up INT UNIQUE REFERENCES c); INSERT INTO c VALUES (1, 'top', 1)", *2 * ["INSERT INTO c VALUES (2, 'new', 2)"])
+    lines = merge()
+    assert of_table(lines, "c")["joined"] == 1 and rows("SELECT * FROM c") == [(1, "top", 1), (2, "new", 2)]
 
 
 def test_a_child_of_a_new_row_may_have_the_unique_values_of_a_new_row():
@@ -352,6 +408,12 @@ def test_what_refers_to_a_row_that_is_gone_does_not_refer_to_a_new_one():
     files(UNDECLARED, "INSERT INTO tag VALUES (1, 'o'), (2, 'gone'); INSERT INTO note_tag VALUES ('x', 2, 1); DELETE FROM tag WHERE id = 2", "INSERT INTO tag VALUES (2, 't'); INSERT INTO note_tag VALUES ('y', 2, 1)")
     merge("--ref", "note_tag.tag_id=tag")
     assert rows("SELECT note, name FROM note_tag LEFT JOIN tag ON tag_id = id ORDER BY 1") == [("x", None), ("y", "t")]
+
+
+def test_what_refers_to_a_row_that_is_gone_by_a_foreign_key_that_was_not_enforced_does_not_refer_to_a_new_one():
+    files(THINGS, "INSERT INTO child VALUES ('x', 1)", "INSERT INTO t VALUES (1, 'new', 0); INSERT INTO child VALUES ('y', 1)")
+    merge()
+    assert rows("SELECT n, name FROM child LEFT JOIN t ON id = t ORDER BY n") == [("x", None), ("y", "new")]
 
 
 def test_the_answer_may_be_no():
@@ -488,6 +550,14 @@ def test_a_column_that_came_after_a_merge_does_not_hide_which_row_was_meant():
     assert rows("SELECT * FROM t") == [(1, "ours", 0, 3), (2, "theirs", 6, 4)]
 
 
+def test_a_number_that_was_used_again_is_two_rows_and_listed_with_both():
+    files("CREATE TABLE t(id INTEGER PRIMARY KEY, a, b, c); INSERT INTO t VALUES (1, 1, 1, 1), (2, 'x', 'y', 'z')", "UPDATE t SET a = 'X' WHERE id = 2", "DELETE FROM t WHERE id = 2; INSERT INTO t VALUES (2, 7, 8, 9)")
+    found = conflicts(merge(status=1))
+    assert [(c["kind"], c["key"], c["taken"], c["base"], c["ours"], c["theirs"]) for c in found if c["kind"] == "number"] == [
+        ("number", [2], "both", {"id": 2, "a": "x", "b": "y", "c": "z"}, {"id": 2, "a": "X", "b": "y", "c": "z"}, {"id": 2, "a": 7, "b": 8, "c": 9})]
+    assert rows("SELECT * FROM t") == [(1, 1, 1, 1), (2, "X", "y", "z"), (3, 7, 8, 9)]
+
+
 # ---- constraints and foreign keys ----
 
 def test_exchanged_unique_values_pass():
@@ -530,6 +600,13 @@ def test_a_row_stays_to_which_a_table_refers_that_ours_alone_has(table, ours, th
     found = conflicts(merge(status=1))
     assert (found[-1]["kind"], found[-1]["table"], found[-1]["key"]) == ("foreign key", "song", [3])
     assert rows("PRAGMA foreign_key_check") == [] and rows("SELECT title FROM c JOIN song ON id = s") == [("c",)]
+
+
+def test_a_foreign_key_that_cannot_be_checked_is_passed_over():
+    files("CREATE TABLE p(a, b); CREATE TABLE c(id INTEGER PRIMARY KEY, a REFERENCES p(a)); CREATE TABLE d(id INTEGER PRIMARY KEY, x REFERENCES nowhere); INSERT INTO p VALUES (1, 1); INSERT INTO c VALUES (1, 1)",
+          "INSERT INTO c VALUES (2, 1)", "INSERT INTO c VALUES (2, 1), (3, 7); INSERT INTO d VALUES (1, 1)")
+    merge()
+    assert rows("SELECT * FROM c") == [(1, 1), (2, 1), (3, 7)] and rows("SELECT * FROM d") == [(1, 1)]
 
 
 def test_a_foreign_key_of_which_each_side_has_changed_a_column_stays_as_in_ours():
@@ -581,10 +658,32 @@ def test_columns_beside_a_renamed_and_an_added_one_keep_what_both_sides_wrote():
     assert rows("SELECT id, c, b, d FROM t") == [(1, "a", "ours", "theirs")]
 
 
+@pytest.mark.parametrize("declaration", ["", " WITHOUT ROWID"])
+@pytest.mark.parametrize("dropped, renamed", [("v", "w"), ("w", "v")])
+def test_values_tell_which_column_was_renamed_if_the_one_beside_it_was_dropped(declaration, dropped, renamed):
+    schema = f"CREATE TABLE t(k TEXT PRIMARY KEY, v, w){declaration}; INSERT INTO t VALUES ('a', 1, 'x'), ('b', 2, 'y'), ('c', 3, 'z');"
+    alter = f"ALTER TABLE t RENAME {renamed} TO n; ALTER TABLE t DROP {dropped}; DELETE FROM t WHERE k = 'c'"
+    change = f"UPDATE t SET {renamed} = 9 WHERE k = 'a'"
+    for ours, theirs in (alter, change), (change, alter):
+        for name in "base.db", "ours.db", "theirs.db":
+            if os.path.exists(name):
+                os.remove(name)
+        files(schema, ours, theirs)
+        merge()
+        assert rows("SELECT * FROM t") == [("a", 9), ("b", 2 if renamed == "v" else "y")]
+
+
 def test_a_dropped_column_goes_unless_the_other_side_has_changed_it():
     files(SONGS, "", "ALTER TABLE song DROP COLUMN rating; UPDATE song SET plays = 1 WHERE id = 1")
     merge()
     assert rows("SELECT * FROM song WHERE id = 1") == [(1, "a", 1)]
+
+
+def test_a_column_that_both_have_dropped_is_gone():
+    drop = "ALTER TABLE song DROP COLUMN rating;"
+    files(SONGS, drop, drop + "ALTER TABLE song ADD COLUMN mood DEFAULT 1")
+    merge()
+    assert rows("SELECT * FROM song WHERE id = 1") == [(1, "a", 5, 1)]
 
 
 def test_a_dropped_column_that_was_changed_stays_and_is_listed():
@@ -649,6 +748,57 @@ def test_a_unique_index_that_the_rows_refuse_is_listed():
     files(SONGS, "INSERT INTO song VALUES (4, 'd', 5, 0)", "CREATE UNIQUE INDEX u ON song(plays)")
     found, = conflicts(merge(status=1))
     assert (found["kind"], found["table"], found["taken"]) == ("schema", "u", "none")
+
+# ---- what adds up, again ----
+
+def test_what_was_merged_before_does_not_add_up_again():
+    files(SONGS, "UPDATE song SET plays = plays + 1 WHERE id = 1", "UPDATE song SET plays = plays + 2 WHERE id < 3; INSERT INTO song VALUES (4, 'd', 4, 0)")
+    merge(status=1)
+    refused("merge: 2 of 3 changes of theirs.db are in ours.db, too: .* or this was merged before, .*", "--add", "song.plays")
+    assert rows("SELECT id, plays FROM song") == [(1, 6), (2, 8), (3, 7), (4, 4)]
+    merge("--add", "song.plays", "--base-is-fork")
+    assert rows("SELECT id, plays FROM song") == [(1, 8), (2, 10), (3, 7), (4, 8)]
+
+
+def test_a_row_that_could_not_be_merged_does_not_hide_what_was():
+    files(SONGS, "UPDATE tag SET name = 'z' WHERE id = 1", "UPDATE song SET plays = 9 WHERE id = 1; UPDATE tag SET name = 'z' WHERE id = 2")
+    merge(status=1)
+    refused("merge: 1 of 2 changes of theirs.db are in ours.db, too: .*", "--add", "song.plays")
+
+
+def test_rows_that_were_merged_before_tell_that_base_is_older():
+    files(SONGS, "INSERT INTO song VALUES (4, 'ours', 0, 0); UPDATE song SET plays = plays + 1 WHERE id = 1", "INSERT INTO song VALUES (4, 'theirs', 0, 0); UPDATE song SET plays = plays + 2 WHERE id = 1")
+    merge("--add", "song.plays")
+    make("theirs.db", "UPDATE song SET rating = 9 WHERE id = 2")
+    refused("merge: 1 of 3 changes of theirs.db are in ours.db, too: BASE is older than the fork, .*", "--add", "song.plays")
+    assert rows("SELECT plays FROM song WHERE id = 1") == [(8,)]
+
+
+OLD = "UPDATE song SET plays = plays + 3;"
+
+
+def test_numbers_that_most_changes_have_made_alike_are_older_than_the_fork():
+    files(SONGS, OLD, OLD + "UPDATE tag SET name = 'z' WHERE id = 1")
+    refused("merge: 3 of 4 changes of theirs.db are in ours.db, too: BASE is older than the fork, .*", "--add", "song.plays")
+
+
+def test_numbers_that_some_changes_have_made_alike_add_up_and_are_noted():
+    files(SONGS, OLD, OLD + "UPDATE tag SET name = 'z'||id")
+    notes = [line["note"] for line in merge("--add", "song.plays") if "note" in line]
+    assert "3 of 5 changes were made on both sides alike: if BASE is older than the fork, numbers were added up twice" in notes
+    assert rows("SELECT plays FROM song") == [(11,), (12,), (13,)]
+
+
+def test_numbers_that_both_have_changed_add_up_though_theirs_has_changed_nothing_else():
+    files("CREATE TABLE stock(what TEXT PRIMARY KEY, n INT); INSERT INTO stock VALUES ('tea', 9), ('milk', 9)", "UPDATE stock SET n = n - 1", "UPDATE stock SET n = n - 2")
+    merge("--add", "stock.n")
+    assert rows("SELECT n FROM stock") == [(6,), (6,)]
+
+
+def test_a_new_row_of_both_adds_up_if_theirs_has_something_else():
+    files(SONGS, "INSERT INTO song VALUES (4, 'd', 4, 0)", "INSERT INTO song VALUES (5, 'd', 4, 0), (6, 'e', 1, 0)")
+    merge("--add", "song.plays")
+    assert rows("SELECT title, plays FROM song WHERE id > 3") == [("d", 8), ("e", 1)]
 
 
 # ---- virtual tables ----
@@ -724,6 +874,15 @@ def test_copies_without_base():
     files(SONGS, "UPDATE song SET title = 'A' WHERE id = 1; DELETE FROM song_tag", "DELETE FROM song_tag; INSERT INTO song VALUES (9, 'new', 0, 0)")
     seen, out, _ = run("merge", "--json", "--copies", "ours.db", "theirs.db")
     assert seen == 1 and rows("SELECT id, title FROM song") == [(1, "A"), (2, "b"), (3, "c"), (9, "new")]
+
+
+def test_copies_hold_rows_without_a_key_as_often_as_the_one_that_has_more():
+    make("ours.db", "CREATE TABLE log(x); CREATE TABLE settings(a, b); INSERT INTO log VALUES (1), (1), (2), (5); INSERT INTO settings VALUES (1, NULL)")
+    make("theirs.db", "CREATE TABLE log(x); CREATE TABLE settings(a, b); INSERT INTO log VALUES (1), (2), (2), (7); INSERT INTO settings VALUES (1, 3)")
+    seen, out, error = run("merge", "--json", "--copies", "ours.db", "theirs.db")
+    found, = conflicts(json.loads(line) for line in out.splitlines())
+    assert (seen, error, found["table"], found["column"], found["taken"]) == (1, "", "settings", "b", "ours")
+    assert rows("SELECT x FROM log ORDER BY x") == [(1,), (1,), (2,), (2,), (5,), (7,)] and rows("SELECT * FROM settings") == [(1, None)]
 
 
 def test_unrelated_files_without_base():

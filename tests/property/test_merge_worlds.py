@@ -43,8 +43,9 @@ class Result:
         words = ["--json", "--base-is-fork", *made.options(base, ours, theirs), *more]
         paths = [str(folder / name) for name in self.branch]
         self.status, self.out, self.error = run(*words, *paths)
+        self.asked = []
         if self.status == 2 and self.out:
-            asked = [json.loads(line)["ask"].split(" or --no-ref ")[1] for line in self.out.splitlines()]
+            asked = self.asked = [json.loads(line)["ask"].split(" or --no-ref ")[1] for line in self.out.splitlines()]
             assert content(folder) == before, "asked, and written"
             self.status, self.out, self.error = run(*words, *(word for column in asked for word in ("--no-ref", column)), *paths)
         after = content(folder)
@@ -173,8 +174,9 @@ class Result:
         expected = self.expected
         told = {(t, uid) for _, t, uid, _, _ in listed}
         told_uids = {uid for _, _, uid, _, _ in listed}
+        unique = {name for (_, name), changes in self.made.changed.items() if "unique" in changes}  # its rows may be one row
         for t in self.made.tables:
-            if t.kind == "none" or expected.is_broken and any(c.to for c in t.of("key")) or any("unique" in changes for (_, name), changes in self.made.changed.items() if name == t.name):
+            if t.kind == "none" or expected.is_broken and any(c.to for c in t.of("key")) or t.name in unique:
                 continue
             has, should = self.state.rows.get(t.name, {}), expected.merged[t.name]
             for uid in set(has) ^ set(should):
@@ -182,7 +184,7 @@ class Result:
                     continue  # its children were left out, or it is not known who its parent is
                 assert (t.name, uid) in told or self.leads_to_told(uid, told_uids), ("lost or extra, and not listed", t.name, uid, self.conflicts)
             for uid in set(has) & set(should):
-                differs = {c: values for c, values in self.differs(t, uid, should[uid], has[uid]).items() if should[uid][c][0] != "number"}
+                differs = {c: values for c, values in self.differs(t, uid, should[uid], has[uid]).items() if should[uid][c][0] != "number" and not (c.to and c.to.name in unique)}
                 assert not differs or (t.name, uid) in told, ("differs, and is not listed", t.name, uid, differs, self.conflicts)
             for uid in {uid for name, uid, c in expected.columns if name == t.name and (name, uid, c) not in expected.loose} & set(has):
                 assert (t.name, uid) in told, ("a column", t.name, uid)
@@ -260,6 +262,38 @@ def test_the_same_merge_again_doubles_no_row(tmp_path_factory, made):
     first = merged(made, folder, "base", "ours", "theirs", "first")
     if first:
         merged(made, folder, "base", "first", "theirs", "second", first)
+
+
+@given(made=plain_worlds)
+def test_what_was_merged_before_is_added_no_second_time(tmp_path_factory, made):
+    """First without --add, then with it, into the file that was merged: it is refused, or told in a note."""
+    folder = tmp_path_factory.mktemp("world")
+    adding = [c for t in made.tables for c in t.columns if c.adds]
+    for c in adding:
+        c.adds = False
+    first = merged(made, folder, "base", "ours", "theirs", "first")
+    for c in adding:
+        c.adds = True
+    if not first:
+        return
+    words = ["--json", *made.options("base", "ours", "theirs"), *(word for column in first.asked for word in ("--no-ref", column))]
+    status, out, error = run(*words, *(str(folder / name) for name in ("base", "ours", "theirs")))
+    assert status < 2 or out or "BASE is older than the fork, or this was merged before" in error, error
+    if status == 2 or "changes were made on both sides alike" in out:
+        return
+    db = sqlite3.connect(folder / "ours")
+    of = first.expected
+    state = State(made, of.names, db, of.aliases, of.split, first.state.uid_of, of.numbers_of_ours())
+    db.close()
+    for t in made.tables:
+        before, mine = (side.keyless.get(t.name, collections.Counter()) for side in (of.base, of.ours))
+        if before == mine:  # else what OURS has changed may be what THEIRS has
+            assert state.keyless.get(t.name) == first.state.keyless.get(t.name), ("added twice", t.name)
+        for c in set(t.columns) & set(adding) if t.kind != "none" else ():
+            for uid, row in of.theirs.rows.get(t.name, {}).items():
+                before, mine = (side.rows.get(t.name, {}).get(uid, {}).get(c) for side in (of.base, of.ours))
+                if before == mine != row.get(c) and uid in state.rows[t.name] and not of.is_loose(t.name, uid):
+                    assert state.rows[t.name][uid][c] == row[c], ("added twice", t.name, uid, c)
 
 
 @given(made=plain_worlds)

@@ -84,6 +84,11 @@ class State:
         for row in rows:
             self.loose |= {(t.name, None if c.role == "key" else uid, c) for c, value in row.items() if c.to and value[0] == "number"}
 
+    def broken(self):
+        """References by foreign keys that were not enforced to rows that the file itself has not."""
+        return {(t.name, uid, c) for t in self.tables for uid, row in self.rows[t.name].items() for c, value in row.items()
+                if c.to and c.is_declared and value[0] == "mark" and value not in self.rows.get(c.to.name, {})}
+
     def row_of(self, t, values, flat=False):
         row = {c: self.refer(c.to, v) if c.to else canonical(v) for c, v in values.items() if not c.generated and c.role != "id"}
         return tuple(row.items()) if flat else row
@@ -135,7 +140,7 @@ class Merge:
         """References that are loose, or have been in a merge before."""
         earlier = set().union(*(merge.loose for merge in (self.before, self.other) if merge))
         known = lambda uid: uid and (*uid[:2], self.aliases.get((uid[1], uid[2]), uid[2])) if uid and uid[0] == "mark" else uid
-        self.loose = {(t, known(uid), c) for t, uid, c in earlier} | self.base.loose | self.ours.loose | self.theirs.loose
+        self.loose = {(t, known(uid), c) for t, uid, c in earlier} | self.base.loose | self.ours.loose | self.theirs.loose | self.ours.broken() | self.theirs.broken()
         self.loose_rows = {(t, uid) for t, uid, _ in self.loose}
 
     def is_loose(self, t, uid):
@@ -229,9 +234,14 @@ class Merge:
     def ours_dropped_and_theirs_changed(self, t):
         if t not in self.theirs.tables:
             return False
-        return self.base.keyless[t.name] != self.theirs.keyless[t.name]
+        return self.base.keyless[t.name] != self.theirs.keyless[t.name] or self.was_altered(t, self.theirs)
+
+    def was_altered(self, t, state):
+        return any(self.base.names.get(c) != state.names.get(c) for c in t.columns)
 
     def was_changed(self, t, c, state):
+        if state is self.ours and c in self.made.indexed[self.branch[1]]:
+            return True  # an index needs it
         if c not in state.names or c not in self.base.names or c.generated or c.role == "id" or t not in self.base.tables or t not in state.tables:
             return False
         if t.kind == "none":
@@ -321,7 +331,7 @@ class Merge:
         base, ours, theirs = of(self.base), of(self.ours), of(self.theirs)
         if t in self.base.tables and t not in self.ours.tables or t not in self.theirs.tables and t in self.base.tables:
             left = ours if t in self.ours.tables else theirs
-            is_left = left != base
+            is_left = left != base or self.was_altered(t, self.ours if left is ours else self.theirs)
             self.keyless[t.name] = left if is_left else collections.Counter()
             if is_left:
                 self.schema.add((t.name, None))
@@ -344,17 +354,24 @@ class Merge:
         again = True
         while again:
             again = False
-            for t, row in self.all_rows():
+            for t, child, row in self.all_rows():
                 for parent, uid in self.parents_of(t, row):
-                    if parent.name in self.merged and uid not in self.merged[parent.name]:
+                    if parent.name in self.merged and uid not in self.merged[parent.name] and not self.is_mixed(t, child, row, parent):
                         again |= self.restore(parent, uid)
+
+    def is_mixed(self, t, uid, row, parent):
+        """Whether some columns of a foreign key are of OURS, the others of THEIRS: nobody has meant that parent."""
+        if uid is None or not t.key_foreign or parent is not t.key_foreign[1]:
+            return False
+        sides = [state.rows.get(t.name, {}).get(uid) for state in (self.ours, self.theirs)]
+        return not any(side and all(self.value(side, c) == row.get(c) for c in t.key_foreign[0]) for side in sides)
 
     def all_rows(self):
         for t in self.made.tables:
             if t.kind == "none":
-                yield from ((t, dict(row)) for row in list(self.keyless[t.name]))
+                yield from ((t, None, dict(row)) for row in list(self.keyless[t.name]))
             else:
-                yield from ((t, row) for row in list(self.merged[t.name].values()))
+                yield from ((t, uid, row) for uid, row in list(self.merged[t.name].items()))
 
     def parents_of(self, t, row):
         for c in t.columns:
@@ -381,9 +398,9 @@ class Merge:
         """Whether no constraint refuses a row of the result, and no parent is missing."""
         if self.is_broken or any("unique" in changes for changes in self.made.changed.values()):
             return False
-        for t, row in self.all_rows():
+        for t, child, row in self.all_rows():
             for parent, uid in self.parents_of(t, row):
-                if uid not in self.merged.get(parent.name, {}):
+                if uid not in self.merged.get(parent.name, {}) or self.is_mixed(t, child, row, parent):
                     return False
             for c, value in row.items():
                 if "NOT NULL" in c.declared and value[1] is None:

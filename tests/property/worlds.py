@@ -82,7 +82,7 @@ class Made:
         self.tables, self.names, self.scripts, self.marks = [], set(), collections.defaultdict(list), 0
         self.schemas = {}  # branch -> {Column: name in it}
         self.changed = collections.defaultdict(list)  # (branch, table) -> changes of the declaration
-        self.dropped = collections.defaultdict(set)
+        self.dropped, self.indexed = collections.defaultdict(set), collections.defaultdict(set)
         self.most = {}  # (branch, table) -> greatest number that it has given
         self.files = {"base": sqlite3.connect(":memory:", isolation_level=None)}
         self.enforces = not self.draw.rarely(6)
@@ -215,7 +215,8 @@ class Made:
             if kind == "generated" and t.columns:
                 t.columns.append(Column(name, f"{'INT ' if t.is_strict else ''}AS (length({quoted(t.columns[-1].name)})) {draw.pick(['VIRTUAL', 'STORED'])}", generated=True))
             elif kind == "add":
-                t.columns.append(Column(name, "INTEGER" + draw.pick(["", " NOT NULL DEFAULT 0", " CHECK (%s < 50)" % quoted(name)]), adds=not draw.rarely(4) and t.kind != "none"))
+                declared = "INTEGER" + draw.pick(["", " NOT NULL DEFAULT 0", " CHECK (%s < 50)" % quoted(name)])
+                t.columns.append(Column(name, declared, adds=not draw.rarely(4) and t.kind != "none", default=0 if "DEFAULT" in declared else None))
                 t.columns[-1].is_integer = True
             else:
                 words = draw.pick(STRICT if t.is_strict else TYPES)
@@ -405,8 +406,10 @@ class Made:
             words = {None: "", "x": "TEXT DEFAULT 'x'", 7: "INTEGER NOT NULL DEFAULT 7"}[default]
             words = words or ("ANY" if t.is_strict else "")
             if self.do(branch, f"ALTER TABLE {quoted(t.name)} ADD COLUMN {quoted(name)} {words}".rstrip()):
-                c = Column(name, words, default=default)
-                t.columns.append(c)
+                c = next((c for c in t.columns if (c.name, c.declared) == (name, words) and c not in self.schemas["base"]), None)
+                if c is None or c in names:  # else the other side has added the same
+                    c = Column(name, words, default=default)
+                    t.columns.append(c)
                 names[c] = name
                 self.changed[branch, t.name].append("add " + name)
         elif what == "rename" and plain and "rebuild" not in self.changed[branch, t.name]:  # that may be another column
@@ -420,7 +423,9 @@ class Made:
                 del names[c]
                 self.changed[branch, t.name].append("drop")
         elif what in ("index", "unique") and plain:
-            self.do(branch, f"CREATE {'UNIQUE ' if what == 'unique' else ''}INDEX {quoted(f'i{branch}{len(self.scripts[branch])}')} ON {quoted(t.name)}({quoted(names[draw.pick(plain)])})")
+            c = draw.pick(plain)
+            if self.do(branch, f"CREATE {'UNIQUE ' if what == 'unique' else ''}INDEX {quoted(f'i{branch}{len(self.scripts[branch])}')} ON {quoted(t.name)}({quoted(names[c])})"):
+                self.indexed[branch].add(c)
             if what == "unique":
                 self.changed[branch, t.name].append("unique")
         elif what == "view":
