@@ -246,7 +246,9 @@ def run(tmp_path, seed, ends):
             for a in names:
                 for b in names:
                     if a != b: rows(world.files[a], "SELECT * FROM counter_sync(?)", world.at(b))
-        shows = {name: rows(world.files[name], "SELECT k, n FROM s ORDER BY k") for name in names}
+        # A row of a tracked table that counts nothing stays at home.
+        counting = " WHERE n IS NOT NULL" if world.kind == "tracked" else ""
+        shows = {name: rows(world.files[name], f"SELECT k, n FROM s{counting} ORDER BY k") for name in names}
         assert len({str(show) for show in shows.values()}) == 1, shows
         for name in names:
             world.check(name, True)
