@@ -659,7 +659,10 @@ void ctr_write_refuse_no_counter(ctr_conn *conn)
 int ctr_write_next_life(ctr_table *table, int counter, const ctr_given *given)
 {
     ctr_conn *conn = table->joined.conn;
-    const ctr_leader *leader = given->is ? lead(table) : NULL;
+    const ctr_sum nothing = {0, 0};
+    if (given->is && given->n < 0 && is_bounded(table, counter)) /* a new life has no rights */
+        refuse_right(table, counter, "take", 0, &nothing);
+    const ctr_leader *leader = given->is && ctr_rc(conn) == SQLITE_OK ? lead(table) : NULL;
     if (ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn);
     ctr_status status = ctr_row_next_life(table->row, counter, given->n, leader);
     if (leader && status == CTR_OK) ctr_conn_count(conn, false);

@@ -65,6 +65,31 @@ DELETE FROM seats WHERE hall = 'B';
 SELECT count(*), max(free) FROM seats;
 --= 1|NULL
 
+-- # a-row-that-comes-again-has-no-rights
+CREATE VIRTUAL TABLE c USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+INSERT INTO c VALUES ('a', 5);
+INSERT INTO t VALUES ('a', 5), ('b', 0);
+SELECT counter_track('t', 'n'), counter_bound('t', 'n'), counter_bound('c', 'n');
+--= 2|0|0
+DELETE FROM c;
+DELETE FROM t WHERE k = 'a';
+INSERT INTO c VALUES ('a', -1);
+--! c: row ('a'): column n: this file may take none of the 0: have a file grant it some, or sync with one
+INSERT INTO c(c, k, n) VALUES ('reset', 'a', -1);
+--! c: row ('a'): column n: this file may take none of the 0: have a file grant it some, or sync with one
+INSERT INTO t VALUES ('a', -1);
+--! t: row ('a'): column n: this file may take none of the 0: have a file grant it some, or sync with one
+UPDATE t SET k = 'a', n = n - 2 WHERE k = 'b';
+--! t: row ('a'): column n: this file may take none of the 0: have a file grant it some, or sync with one
+SELECT (SELECT count(*) FROM c), group_concat(k || n) FROM t;
+--= 0|b0
+INSERT INTO t VALUES ('a', 2);
+INSERT INTO c VALUES ('a', 2);
+UPDATE t SET n = n - 2 WHERE k = 'a';
+UPDATE c SET n = n - 3;
+--! c: row ('a'): column n: this file may take 2 of the 2: have a file grant it some, or sync with one
+
 -- # rights-are-granted-and-whoever-has-them-may-take
 CREATE TABLE seats(hall TEXT PRIMARY KEY, free INTEGER);
 INSERT INTO seats VALUES ('A', 12);
