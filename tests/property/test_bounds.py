@@ -197,9 +197,13 @@ class World:
             ("UPDATE s SET k = ? WHERE k = ?", (other, key)),
             ("UPDATE s SET k = ?, n = n - 2 WHERE k = ?", (other, key)),
             ("UPDATE s SET n = NULL WHERE k = ?", (key,))]))
+        others = rows(db, "SELECT id, rights FROM counter_rights('s') WHERE key = ? AND NOT here AND rights > 0", f'["{key}"]')
+        ends = sql.startswith("DELETE") or "'delete n'" in sql or "NULL" in sql
         try:
             db.execute(sql, values)
             refused = ""
+            own = self.id(name)  # a copy takes another id when it writes
+            assert not ends or [id for id, _ in others if id != own] == [], (name, sql, values, others)
         except sqlite3.Error as error:
             refused = str(error)
             assert any(known in refused for known in (REFUSED, "others may take", "UNIQUE", "there is no row", "has no row", "NOT NULL")), refused
