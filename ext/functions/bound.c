@@ -148,9 +148,9 @@ static void set_bound(bounding *call)
     ctr_shape_close(&call->shape);
     ctr_tab_read_shape(call->file, call->counters, &call->shape);
     ctr_catalog_named(&entry, call->conn, call->schema, call->counters);
-    if (ctr_rc(call->conn) == SQLITE_OK &&
-        ctr_merge_open_table(&merge, call->file, &entry, &conflicts)) {
-        ctr_answers_declare_holders(&merge);
+    if (ctr_rc(call->conn) == SQLITE_OK) {
+        if (ctr_merge_open_table(&merge, call->file, &entry, &conflicts))
+            ctr_answers_declare_holders(&merge);
         ctr_merge_close(&merge);
     }
     ctr_catalog_close_entry(&entry);

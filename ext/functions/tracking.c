@@ -210,9 +210,9 @@ static void declare_opening(tracking_call *call)
     ctr_catalog_entry entry = {0};
     ctr_conflicts conflicts = {.file = call->file};
     ctr_catalog_named(&entry, call->conn, call->schema, call->counters);
-    if (ctr_rc(call->conn) == SQLITE_OK &&
-        ctr_merge_open_table(&merge, call->file, &entry, &conflicts)) {
-        ctr_answers_declare_holders(&merge);
+    if (ctr_rc(call->conn) == SQLITE_OK) {
+        if (ctr_merge_open_table(&merge, call->file, &entry, &conflicts))
+            ctr_answers_declare_holders(&merge);
         ctr_merge_close(&merge);
     }
     ctr_catalog_close_entry(&entry);

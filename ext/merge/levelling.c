@@ -61,14 +61,14 @@ typedef struct level_walk {
     ctr_file *file;
     ctr_conflicts conflicts;
     ctr_merge merge;
-    bool open, writes;
-    const char *birth; /* of the table that is open, or was not found; borrowed */
+    bool open, found, writes; /* found: the file has the table */
+    const char *birth;        /* of the table that is open, or was not found; borrowed */
 } level_walk;
 
 static void close_levelled(level_walk *job)
 {
     if (job->open) ctr_merge_close(&job->merge);
-    job->open = false;
+    job->open = job->found = false;
 }
 
 /* Returns whether the row is there, whole, in a table with a bounded counter. */
@@ -80,12 +80,14 @@ static bool find_levelled(level_walk *job, const struct ctr_levelled *row)
         close_levelled(job);
         job->birth = row->birth;
         job->conflicts = (ctr_conflicts){.file = job->file};
-        job->open = ctr_merge_open(&job->merge, job->file, row->birth, &job->conflicts);
+        job->open = true;
+        job->found = ctr_merge_open(&job->merge, job->file, row->birth, &job->conflicts);
         job->merge.row.origin = CTR_MADE_HERE;
         ctr_run run = ctr_run_on(conn, job->file->schema, job->merge.entry.name);
-        if (job->open && job->writes) ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL); /* of its end */
+        if (job->found && job->writes) ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL); /* of its end */
     }
-    return job->open && job->merge.shape.bounded && job->merge.shape.n_keys == row->n_keys &&
+    return job->found && ctr_rc(conn) == SQLITE_OK && job->merge.shape.bounded &&
+           job->merge.shape.n_keys == row->n_keys &&
            ctr_row_find_key(&job->merge.row, row->keys) == SQLITE_OK && job->merge.row.found;
 }
 
