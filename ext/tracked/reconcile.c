@@ -707,7 +707,6 @@ static void give_carried(ctr_tracked_row *row)
         const ctr_carried *carried = &reports->carried[i];
         ctr_write_carry(table, carried, row->now[carried->counter].n);
     }
-    reports->n_carried = 0;
 }
 
 /* Counts each counter; those that the statement left alone, too, unless it is `expected`. */
@@ -1366,6 +1365,8 @@ static bool take_reported(ctr_table *table, sqlite3_value **columns)
     if (event->event != CTR_ROW_INSERTED) table->reports->n_carried = 0;
     if (ctr_rc(table->joined.conn) == SQLITE_OK && event->call && !shown) event->call(&row);
     table->unchecked = false;
+    /* The next event is the INSERT of the new key, which may be counted twice: count_new. */
+    if (ctr_rc(table->joined.conn) != SQLITE_OK || !row.rekeyed) table->reports->n_carried = 0;
     if (row.apart.shown) ctr_apart_close_row(&row.apart);
     if (ctr_rc(table->joined.conn) == SQLITE_OK && event->replaces && table->reports->n_may_go > 0)
         reconcile_replaced(table);

@@ -262,6 +262,38 @@ SELECT key, rights, here FROM counter_rights('seats') ORDER BY here;
 SELECT * FROM seats;
 --= B|4
 
+-- # a-key-that-was-free-again-takes-along-what-others-may-take
+CREATE TABLE seats(hall INTEGER PRIMARY KEY, free INTEGER);
+CREATE TABLE rooms(hall TEXT PRIMARY KEY, free INTEGER) WITHOUT ROWID;
+INSERT INTO seats VALUES (1, 3), (2, 12);
+INSERT INTO rooms VALUES ('A', 3), ('B', 12);
+SELECT counter_track('seats', 'free', 'keys=assigned'), counter_bound('seats', 'free'), counter_track('rooms', 'free'), counter_bound('rooms', 'free');
+--= 2|0|2|0
+INSERT INTO seats_counters(seats_counters, hall, free) VALUES ('grant 11111111-1111-4111-8111-111111111111', 2, 4);
+INSERT INTO rooms_counters(rooms_counters, hall, free) VALUES ('grant 11111111-1111-4111-8111-111111111111', 'B', 4);
+UPDATE seats SET hall = hall - 1;
+DELETE FROM rooms WHERE hall = 'A';
+UPDATE rooms SET hall = 'A';
+SELECT key, rights, here FROM counter_rights('seats') ORDER BY key, here;
+--= [0]|3|1
+--= [1]|4|0
+--= [1]|8|1
+SELECT key, rights, here FROM counter_rights('rooms') ORDER BY here;
+--= ["A"]|4|0
+--= ["A"]|8|1
+
+-- # a-changed-key-that-is-refused-leaves-nothing-for-the-next-row
+CREATE TABLE seats(hall TEXT PRIMARY KEY, free);
+INSERT INTO seats VALUES ('A', 12);
+SELECT counter_track('seats', 'free'), counter_bound('seats', 'free');
+--= 1|0
+INSERT INTO seats_counters(seats_counters, hall, free) VALUES ('grant 11111111-1111-4111-8111-111111111111', 'A', 4);
+UPDATE seats SET hall = 'B', free = 'x';
+--! seats: row ('B'): column free: a tracked column takes an INTEGER, not TEXT 'x'
+INSERT INTO seats VALUES ('C', 5);
+SELECT key, rights, here FROM counter_rights('seats') WHERE key = '["C"]';
+--= ["C"]|5|1
+
 -- # what-this-file-may-take-is-not-dropped-with-its-table-or-its-column
 CREATE TABLE seats(hall TEXT PRIMARY KEY, free INTEGER, sold INTEGER DEFAULT 0);
 INSERT INTO seats VALUES ('A', 1, 0);
