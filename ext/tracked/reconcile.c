@@ -988,8 +988,7 @@ static bool end_row(ctr_tracked_row *row, bool expected)
     forget_may_go(table, table->row->rowid);
     ctr_writing *writing = own_write_of(table);
     if (writing) writing->ended = true;
-    /* The merged row, and none that its triggers delete. */
-    table->unchecked = writing || row->rekeyed;
+    table->unchecked = row->rekeyed;
     end_counters(table);
     table->unchecked = false;
     if (row->is_apart)
