@@ -294,6 +294,29 @@ INSERT INTO seats VALUES ('C', 5);
 SELECT key, rights, here FROM counter_rights('seats') WHERE key = '["C"]';
 --= ["C"]|5|1
 
+-- # a-trigger-takes-no-row-away-while-its-key-changes
+CREATE TABLE seats(hall TEXT PRIMARY KEY, free INTEGER);
+INSERT INTO seats VALUES ('A', 12);
+SELECT counter_track('seats', 'free'), counter_bound('seats', 'free');
+--= 1|0
+INSERT INTO seats_counters(seats_counters, hall, free) VALUES ('grant 11111111-1111-4111-8111-111111111111', 'A', 4);
+CREATE TRIGGER goes AFTER UPDATE OF hall ON seats WHEN NEW.hall = 'B' BEGIN DELETE FROM seats WHERE hall = NEW.hall; END;
+CREATE TRIGGER moves AFTER UPDATE OF hall ON seats WHEN NEW.hall = 'C' BEGIN UPDATE seats SET hall = 'D' WHERE hall = NEW.hall; END;
+CREATE TRIGGER stays AFTER UPDATE OF hall ON seats WHEN NEW.hall = 'E' BEGIN UPDATE seats SET hall = OLD.hall WHERE hall = NEW.hall; END;
+UPDATE seats SET hall = 'B';
+--! seats: row ('B'): column free: others may take 4 of the 12, and would go on: have them grant it to this file, or count anew what is there by the command 'reset free', which ends their rights
+UPDATE OR IGNORE seats SET hall = 'C';
+--! seats: row ('C'): column free: others may take 4 of the 12, and would go on: have them grant it to this file, or count anew what is there by the command 'reset free', which ends their rights
+UPDATE seats SET hall = 'E';
+SELECT key, rights, here FROM counter_rights('seats') ORDER BY here;
+--= ["A"]|4|0
+--= ["A"]|8|1
+DROP TRIGGER goes;
+UPDATE seats SET hall = 'B';
+SELECT key, rights, here FROM counter_rights('seats') ORDER BY here;
+--= ["B"]|4|0
+--= ["B"]|8|1
+
 -- # a-trigger-ends-no-row-of-a-merge-in-which-others-have-rights
 ATTACH 'door.db' AS door;
 CREATE TABLE main.seats(hall TEXT PRIMARY KEY, free INTEGER);
