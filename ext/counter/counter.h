@@ -252,6 +252,9 @@ typedef struct ctr_carried {
  * not as much left. */
 int ctr_write_carry(ctr_table *table, const ctr_carried *carried, int64_t value);
 
+/* Fails because the row of table->keys, which should take it along, is not there. */
+void ctr_write_refuse_carried(ctr_table *table, const ctr_carried *carried);
+
 /* Fails with SQLITE_CONSTRAINT if the row was not found and table->keys is below a floor. */
 int ctr_write_check_floors(ctr_table *table);
 

@@ -707,7 +707,7 @@ static void give_carried(ctr_tracked_row *row)
         const ctr_carried *carried = &reports->carried[i];
         ctr_write_carry(table, carried, row->now[carried->counter].n);
     }
-    reports->n_carried = 0;
+    row->carried = true;
 }
 
 /* Counts each counter; those that the statement left alone, too, unless it is `expected`. */
@@ -978,43 +978,6 @@ static void forget_may_go(ctr_table *table, int64_t rowid)
     table->reports->n_may_go = n;
 }
 
-/* Ends the counters of the row that was found, unless it waits, and takes it off the list; returns
- * whether it does. `expected`: the row is not listed. */
-static bool end_row(ctr_tracked_row *row, bool expected)
-{
-    ctr_table *table = row->table;
-    if (!expected) look_apart(row);
-    if (ctr_rc(row->table->joined.conn) != SQLITE_OK || (row->is_apart && row->apart.waits))
-        return false;
-    forget_may_go(table, table->row->rowid);
-    ctr_writing *writing = own_write_of(table);
-    if (writing) writing->ended = true;
-    /* The merged row, and none that its triggers delete. */
-    table->unchecked = writing || row->rekeyed;
-    end_counters(table);
-    table->unchecked = false;
-    if (row->is_apart)
-        ctr_apart_remove(table->row->tab, table->row->rowid, CTR_APART_OF_COUNTERS, NULL);
-    return true;
-}
-
-/* Ends the counters of a row that was deleted. If they are live, it is not the row that the library
- * deletes just now, for that has ended, but one that a trigger has inserted in its place. */
-static void reconcile_deleted(ctr_tracked_row *row)
-{
-    ctr_table *table = row->table;
-    if (ctr_table_find(table)) return;
-    bool live = table->row->found && ctr_row_is_live(table->row);
-    if (!live) note_disorder(table);
-    if (!table->row->found || (!live && is_being_shown(row, NULL))) return;
-    bool at_work = own_write_runs(table->file);
-    bool expected = !at_work && live && is_as_counted(row, row->now);
-    if ((!expected || is_disorder(table)) && is_there(row, NULL, false))
-        note_disorder(table); /* inserted again */
-    else
-        end_row(row, expected);
-}
-
 /* Notes what others may take of a row, whose key changes. */
 static void note_carried(ctr_table *table, int counter)
 {
@@ -1039,15 +1002,55 @@ static void note_carried(ctr_table *table, int counter)
     ctr_rights_close_list(&rights);
 }
 
+static void note_all_carried(ctr_table *table)
+{
+    for (int i = 0; table->shape.bounded && i < table->shape.n_counters; i++)
+        if (table->shape.columns[table->shape.counters[i]].bounded) note_carried(table, i);
+}
+
+/* Ends the counters of the row that was found, unless it waits, and takes it off the list; returns
+ * whether it does. `expected`: the row is not listed. */
+static bool end_row(ctr_tracked_row *row, bool expected)
+{
+    ctr_table *table = row->table;
+    if (!expected) look_apart(row);
+    if (ctr_rc(row->table->joined.conn) != SQLITE_OK || (row->is_apart && row->apart.waits))
+        return false;
+    forget_may_go(table, table->row->rowid);
+    ctr_writing *writing = own_write_of(table);
+    if (writing) writing->ended = true;
+    table->unchecked = row->rekeyed;
+    if (row->rekeyed) note_all_carried(table);
+    end_counters(table);
+    table->unchecked = false;
+    if (row->is_apart)
+        ctr_apart_remove(table->row->tab, table->row->rowid, CTR_APART_OF_COUNTERS, NULL);
+    return true;
+}
+
+/* Ends the counters of a row that was deleted. If they are live, it is not the row that the library
+ * deletes just now, for that has ended, but one that a trigger has inserted in its place. */
+static void reconcile_deleted(ctr_tracked_row *row)
+{
+    ctr_table *table = row->table;
+    if (ctr_table_find(table)) return;
+    bool live = table->row->found && ctr_row_is_live(table->row);
+    if (!live) note_disorder(table);
+    if (!table->row->found || (!live && is_being_shown(row, NULL))) return;
+    bool at_work = own_write_runs(table->file);
+    bool expected = !at_work && live && is_as_counted(row, row->now);
+    if ((!expected || is_disorder(table)) && is_there(row, NULL, false))
+        note_disorder(table); /* inserted again */
+    else
+        end_row(row, expected);
+}
+
 /* Ends the row of the former key. The next event is the INSERT of the new one. */
 static void reconcile_rekeyed(ctr_tracked_row *row)
 {
-    ctr_table *table = row->table;
-    if (table->shape.bounded && ctr_table_find(table) == SQLITE_OK && table->row->found)
-        for (int i = 0; i < table->shape.n_counters; i++)
-            if (table->shape.columns[table->shape.counters[i]].bounded) note_carried(table, i);
     row->rekeyed = true;
-    if (ctr_rc(table->joined.conn) == SQLITE_OK) reconcile_deleted(row);
+    row->table->reports->carried_in = row->table->joined.conn->ended;
+    reconcile_deleted(row);
 }
 
 /* Returns whether the row should be in the table: it is live, and does not wait. */
@@ -1363,9 +1366,16 @@ static bool take_reported(ctr_table *table, sqlite3_value **columns)
     if (ctr_rc(table->joined.conn) == SQLITE_OK && event->event == CTR_ROW_INSERTED)
         ctr_spread_check_key(table);
     table->unchecked = event->event == CTR_ROW_FOUND || own_write_runs(table->file);
-    if (event->event != CTR_ROW_INSERTED) table->reports->n_carried = 0;
+    if (event->event != CTR_ROW_INSERTED || table->reports->carried_in != table->joined.conn->ended)
+        table->reports->n_carried = 0;
     if (ctr_rc(table->joined.conn) == SQLITE_OK && event->call && !shown) event->call(&row);
     table->unchecked = false;
+    /* The next event is the INSERT of the new key, which may be counted twice: count_new. A trigger
+     * may have removed it. */
+    if (ctr_rc(table->joined.conn) == SQLITE_OK && event->event == CTR_ROW_INSERTED &&
+        table->reports->n_carried > 0 && !row.carried)
+        ctr_write_refuse_carried(table, table->reports->carried);
+    if (ctr_rc(table->joined.conn) != SQLITE_OK || !row.rekeyed) table->reports->n_carried = 0;
     if (row.apart.shown) ctr_apart_close_row(&row.apart);
     if (ctr_rc(table->joined.conn) == SQLITE_OK && event->replaces && table->reports->n_may_go > 0)
         reconcile_replaced(table);

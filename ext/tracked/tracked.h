@@ -386,6 +386,7 @@ typedef struct ctr_reports {
     struct ctr_carried
         *carried; /* owned: what a row whose key changes takes along to the next one */
     size_t n_carried, room_carried;
+    unsigned carried_in; /* the transaction */
 } ctr_reports;
 
 /* ==== tracked.c =============================================================================== */
@@ -982,6 +983,7 @@ typedef struct ctr_tracked_row {
     bool is_apart;
     sqlite3_value *marks; /* as the trigger hands them over */
     bool rekeyed; /* CTR_ROW_DELETED: its key changes, and what others may take goes along */
+    bool carried; /* CTR_ROW_INSERTED: they have got it */
 } ctr_tracked_row;
 
 #endif

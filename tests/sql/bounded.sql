@@ -276,6 +276,82 @@ SELECT key, rights, here FROM counter_rights('seats') ORDER BY here;
 SELECT * FROM seats;
 --= B|4
 
+-- # a-key-that-was-free-again-takes-along-what-others-may-take
+CREATE TABLE seats(hall INTEGER PRIMARY KEY, free INTEGER);
+CREATE TABLE rooms(hall TEXT PRIMARY KEY, free INTEGER) WITHOUT ROWID;
+INSERT INTO seats VALUES (1, 3), (2, 12);
+INSERT INTO rooms VALUES ('A', 3), ('B', 12);
+SELECT counter_track('seats', 'free', 'keys=assigned'), counter_bound('seats', 'free'), counter_track('rooms', 'free'), counter_bound('rooms', 'free');
+--= 2|0|2|0
+INSERT INTO seats_counters(seats_counters, hall, free) VALUES ('grant 11111111-1111-4111-8111-111111111111', 2, 4);
+INSERT INTO rooms_counters(rooms_counters, hall, free) VALUES ('grant 11111111-1111-4111-8111-111111111111', 'B', 4);
+UPDATE seats SET hall = hall - 1;
+DELETE FROM rooms WHERE hall = 'A';
+UPDATE rooms SET hall = 'A';
+SELECT key, rights, here FROM counter_rights('seats') ORDER BY key, here;
+--= [0]|3|1
+--= [1]|4|0
+--= [1]|8|1
+SELECT key, rights, here FROM counter_rights('rooms') ORDER BY here;
+--= ["A"]|4|0
+--= ["A"]|8|1
+
+-- # a-changed-key-that-is-refused-leaves-nothing-for-the-next-row
+CREATE TABLE seats(hall TEXT PRIMARY KEY, free);
+INSERT INTO seats VALUES ('A', 12);
+SELECT counter_track('seats', 'free'), counter_bound('seats', 'free');
+--= 1|0
+INSERT INTO seats_counters(seats_counters, hall, free) VALUES ('grant 11111111-1111-4111-8111-111111111111', 'A', 4);
+UPDATE seats SET hall = 'B', free = 'x';
+--! seats: row ('B'): column free: a tracked column takes an INTEGER, not TEXT 'x'
+INSERT INTO seats VALUES ('C', 5);
+SELECT key, rights, here FROM counter_rights('seats') WHERE key = '["C"]';
+--= ["C"]|5|1
+
+-- # a-trigger-takes-no-row-away-while-its-key-changes
+CREATE TABLE seats(hall TEXT PRIMARY KEY, free INTEGER);
+INSERT INTO seats VALUES ('A', 12);
+SELECT counter_track('seats', 'free'), counter_bound('seats', 'free');
+--= 1|0
+INSERT INTO seats_counters(seats_counters, hall, free) VALUES ('grant 11111111-1111-4111-8111-111111111111', 'A', 4);
+CREATE TRIGGER goes AFTER UPDATE OF hall ON seats WHEN NEW.hall = 'B' BEGIN DELETE FROM seats WHERE hall = NEW.hall; END;
+CREATE TRIGGER moves AFTER UPDATE OF hall ON seats WHEN NEW.hall = 'C' BEGIN UPDATE seats SET hall = 'D' WHERE hall = NEW.hall; END;
+CREATE TRIGGER stays AFTER UPDATE OF hall ON seats WHEN NEW.hall = 'E' BEGIN UPDATE seats SET hall = OLD.hall WHERE hall = NEW.hall; END;
+UPDATE seats SET hall = 'B';
+--! seats: row ('B'): column free: others may take 4 of the 12, and would go on: have them grant it to this file, or count anew what is there by the command 'reset free', which ends their rights
+UPDATE OR IGNORE seats SET hall = 'C';
+--! seats: row ('C'): column free: others may take 4 of the 12, and would go on: have them grant it to this file, or count anew what is there by the command 'reset free', which ends their rights
+UPDATE seats SET hall = 'E';
+SELECT key, rights, here FROM counter_rights('seats') ORDER BY here;
+--= ["A"]|4|0
+--= ["A"]|8|1
+DROP TRIGGER goes;
+UPDATE seats SET hall = 'B';
+SELECT key, rights, here FROM counter_rights('seats') ORDER BY here;
+--= ["B"]|4|0
+--= ["B"]|8|1
+
+-- # a-trigger-ends-no-row-of-a-merge-in-which-others-have-rights
+ATTACH 'door.db' AS door;
+CREATE TABLE main.seats(hall TEXT PRIMARY KEY, free INTEGER);
+CREATE TABLE door.seats(hall TEXT PRIMARY KEY, free INTEGER);
+INSERT INTO door.seats VALUES ('A', 9);
+SELECT counter_replicate('main.seats', 'free'), counter_replicate('door.seats', 'free'), counter_bound('door.seats', 'free');
+--= 0|1|0
+SELECT rows_changed FROM counter_pull('door');
+--= 1
+CREATE TRIGGER main.sold_out AFTER UPDATE ON seats BEGIN DELETE FROM seats WHERE hall = NEW.hall; END;
+UPDATE door.seats SET free = free - 1;
+SELECT rows_changed, note FROM counter_pull('door');
+--= 1|1 row differs: see counter_tracked()
+SELECT row_key, shown, merged, why FROM counter_tracked() WHERE state = 'differs';
+--= ('A')|9|8|seats: row ('A'): column free: others may take 8 of the 8, and would go on: have them grant it to this file, or count anew what is there by the command 'reset free', which ends their rights
+DROP TRIGGER main.sold_out;
+SELECT rows_changed, note FROM counter_pull('door', 'full');
+--~ *
+SELECT free FROM main.seats;
+--= 8
+
 -- # what-this-file-may-take-is-not-dropped-with-its-table-or-its-column
 CREATE TABLE seats(hall TEXT PRIMARY KEY, free INTEGER, sold INTEGER DEFAULT 0);
 INSERT INTO seats VALUES ('A', 1, 0);
