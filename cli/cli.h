@@ -25,7 +25,7 @@ typedef struct cli_arguments {
     /* Options; NULL or false: not given. */
     const char *since, *scope, *token_file, *ca;
     bool own, create_tables, watch, dry_run, json;
-    const char *output, *options;
+    const char *output, *options, *to, *column;
     bool copies, unrelated, base_is_fork, conflict_table, driver, install, as_text;
     char **asks; /* owned: of options that may be repeated, such as "leave=logs" */
     int n_asks;
@@ -216,6 +216,7 @@ void cli_opening(cli *c, const cli_arguments *given);
 void cli_plan(cli *c, const cli_arguments *given);
 void cli_adopt(cli *c, const cli_arguments *given);
 void cli_merge(cli *c, const cli_arguments *given);
+void cli_grant(cli *c, const cli_arguments *given);
 void cli_check(cli *c, const cli_arguments *given);
 void cli_export(cli *c, const cli_arguments *given);
 void cli_import(cli *c, const cli_arguments *given);

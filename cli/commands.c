@@ -87,6 +87,7 @@ void cli_status(cli *c, const cli_arguments *given)
     if (has_tables) {
         tell(&file, &rows, NULL, CLI_SQL_TRACKED);
         tell(&file, &rows, NULL, CLI_SQL_APART);
+        tell(&file, &rows, "bounded", CLI_SQL_BOUNDED);
         tell(&file, &rows, "warning", CLI_SQL_ALL_WARNINGS);
         tell(&file, &rows, "conflicts", CLI_SQL_COUNT_CONFLICTS);
     }

@@ -31,7 +31,8 @@ enum {
     OPTION_LEAVE = 256,
     OPTION_DRY_RUN = 512,
     OPTION_JSON = 1024,
-    OPTION_MERGE = 2048 /* those that only merge has */
+    OPTION_GRANT = 2048, /* those that only grant has */
+    OPTION_MERGE = 4096  /* those that only merge has */
 };
 
 static const command COMMANDS[] = {
@@ -76,8 +77,8 @@ static const command COMMANDS[] = {
      "shows the identity of a file and what it holds",
      "Shows the identity of a file and what it holds. Each line begins with its kind: id, name,\n"
      "fingerprint, witness, refuses, table, counter, tracked, regular, broken, waits, differs, "
-     "warning,\n"
-     "conflicts.\n"
+     "bounded,\n"
+     "warning, conflicts.\n"
      "\n"
      "With a directory of sqlite-counter sync a line for each file that has written into it: "
      "other,\n"
@@ -175,6 +176,22 @@ static const command COMMANDS[] = {
      "ID is the opening of the other file, as the error of sync and import shows it; two are "
      "those\n"
      "of two other files. Without one, same says it of all files that do.\n"},
+    {"grant", "FILE TABLE KEY N --to DEVICE", 4, 4, OPTION_GRANT, cli_grant,
+     "lets another file take of a bounded counter",
+     "Lets another file take N more of a bounded counter, and FILE so much less: SELECT "
+     "counter_bound\n"
+     "makes a counter one that never goes below 0 in all files together. DEVICE learns of it by "
+     "the\n"
+     "next merge. Prints a line for each of the two: the file, its id, and what it may take now, "
+     "as\n"
+     "far as FILE has heard.\n"
+     "\n"
+     "KEY is an array of JSON, such as '[\"A\", 7]', or the plain value of a key of one column.\n"
+     "\n"
+     "  --to DEVICE      the path of the other file, which must be written for that if it is a "
+     "copy;\n"
+     "                   or its id, as status shows it there once it has counted\n"
+     "  --column NAME    the counter, if several are bounded\n"},
     {"check", "FILE", 1, 1, 0, cli_check, "looks for damage in every counter table",
      "Looks for damage. Prints each counter table with 'ok', or 'damaged' and what was found, and\n"
      "each tracked table whose triggers are not whole. Exit status 1 if there is any of that.\n"
@@ -201,7 +218,7 @@ static int print_help(void)
          "\n"
          "Merges SQLite files with counters, and looks into them.\n");
     for (int i = 0; i < COMMAND_COUNT; i++)
-        printf("  %-9s %-27s %s\n", COMMANDS[i].name, COMMANDS[i].synopsis, COMMANDS[i].summary);
+        printf("  %-9s %-28s %s\n", COMMANDS[i].name, COMMANDS[i].synopsis, COMMANDS[i].summary);
     puts("\n"
          "  sqlite-counter COMMAND --help    says more about one\n"
          "  sqlite-counter --version         prints the version\n"
@@ -271,6 +288,8 @@ static void read_option(cli *c, const command *of, cli_arguments *given, char **
         {OPTION_LEAVE, "--leave", "the name of a table", NULL, NULL, "leave="},
         {OPTION_DRY_RUN, "--dry-run", NULL, NULL, &given->dry_run, NULL},
         {OPTION_JSON, "--json", NULL, NULL, &given->json, NULL},
+        {OPTION_GRANT, "--to", "the path or the id of a file", &given->to, NULL, NULL},
+        {OPTION_GRANT, "--column", "the name of a counter", &given->column, NULL, NULL},
         {OPTION_MERGE, "--add", "a table and a column, such as --add song.plays", NULL, NULL,
          "add="},
         {OPTION_MERGE, "--ref", "a column and a table, such as --ref tagged.song=song", NULL, NULL,

@@ -52,6 +52,14 @@ SELECT 1 FROM sqlite_master WHERE name = ?1 COLLATE NOCASE AND type = 'table';
 SELECT table_name, rows_read, rows_changed, conflicts, replace(note, ' in main', ' in ' || ?2), more
   FROM counter_pull(?1, ?3);
 
+-- The same, both ways, which also levels what both may take of bounded counters.
+-- name: SYNC
+SELECT table_name, rows_read, rows_changed, conflicts, replace(note, ' in main', ' in ' || ?2), 0
+  FROM counter_sync(?1, ?3);
+
+-- name: COUNT_BOUNDED
+SELECT count(*) FROM counter_state WHERE kind = 'counter' AND rows = 1;
+
 -- name: PUSH_INTO
 SELECT source, rows_read, upto, note FROM counter_push(?1);
 
@@ -79,6 +87,19 @@ SELECT state, table_name,
             ELSE printf('%s: from %s, greatest key: %d, %s', column_name, ifnull(merged, 'the next write'), shown, why) END
   FROM counter_tracked WHERE row_key IS NULL;
 
+-- For each bounded counter: its rows of which this file may take; in which it owes; of which something
+-- nobody may take, because it is granted to the id 0, or to an opening of unknown make.
+-- name: BOUNDED
+SELECT t.name, s.name,
+       count(DISTINCT CASE WHEN here AND rights > 0 THEN key END),
+       count(DISTINCT CASE WHEN here AND rights < 0 THEN key END),
+       count(DISTINCT CASE WHEN NOT here AND rights > 0 AND (id GLOB '00000000-*' OR substr(id, 15, 1) = '8') THEN key END)
+  FROM counter_state AS s
+  JOIN counter_tables AS t ON t.number = s.tab
+  LEFT JOIN counter_rights(t.name) AS r ON r.column_name = s.name COLLATE NOCASE
+ WHERE s.kind = 'counter' AND s.rows = 1 AND s.value % 2 = 1
+ GROUP BY t.name, s.name;
+
 -- name: ALL_WARNINGS
 SELECT table_name, warning FROM counter_warnings;
 
@@ -101,6 +122,43 @@ SELECT name FROM counter_tables WHERE name > ?1 ORDER BY name LIMIT 1;
 -- name: BROKEN
 SELECT DISTINCT table_name, 'damaged', 'the triggers of the tracked table are not whole'
   FROM counter_tracked WHERE state = 'broken';
+
+-- ---- grant ---------------------------------------------------------------------------------------
+
+-- name: SETTLE
+SELECT counter_settle();
+
+-- The counter table of a table with this name; its own name, too.
+-- name: COUNTERS_OF
+SELECT name FROM counter_tables AS t
+ WHERE name = ?1 COLLATE NOCASE
+    OR EXISTS (SELECT 1 FROM sqlite_master
+                WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE AND name = t.name || '_insert');
+
+-- name: BOUNDED_OF
+SELECT count(*), group_concat(name, ', ') FROM counter_state
+ WHERE tab = (SELECT number FROM counter_tables WHERE name = ?1)
+   AND kind = 'counter' AND rows = 1 AND value % 2 = 1;
+
+-- The key columns, in the order of the key: an index of several has that.
+-- name: KEYS_OF
+SELECT c.name FROM pragma_table_info(?1) AS c
+  LEFT JOIN (SELECT i.name, i.seqno FROM pragma_index_list(?1 || '_cells') AS l, pragma_index_info(l.name) AS i
+              WHERE l."unique") AS k ON k.name = c.name
+ WHERE c."notnull" ORDER BY k.seqno;
+
+-- The values of a key: an array of JSON, in which a BLOB is {"hex":"00ff"}, or a plain value.
+-- name: KEY_VALUES
+WITH given(key) AS (SELECT CASE WHEN ?1 LIKE '[%' AND json_valid(?1) THEN ?1 ELSE json_array(?1) END),
+ listed AS (SELECT value, type, json_extract(CASE type WHEN 'object' THEN value END, '$.hex') AS hex,
+                   json_extract(CASE type WHEN 'object' THEN value END, '$.text') AS text
+              FROM given, json_each(given.key))
+SELECT value, type IN ('integer', 'real', 'text') OR length(ifnull(hex, text)) % 2 = 0 AND NOT ifnull(hex, text) GLOB '*[^0-9a-fA-F]*',
+       hex, text FROM listed;
+
+-- name: RIGHTS_OF_BOTH
+SELECT max(CASE WHEN here THEN id END), ifnull(sum(CASE WHEN here THEN rights END), 0), ifnull(sum(CASE WHEN id = ?3 THEN rights END), 0)
+  FROM counter_rights(?1) WHERE column_name = ?2 COLLATE NOCASE AND key = ?4;
 
 -- ---- export --------------------------------------------------------------------------------------
 

@@ -105,18 +105,12 @@ static const table_sums *add_to_sums(pull_sums *list, sqlite3_stmt *row)
     return sums;
 }
 
-/* One part, which is all unless the file that takes has nothing yet. The rows of the last one count
- * for all; each has all tables up to where it ends. Returns whether there is more. */
-static bool pull_part(cli_file *to, const char *path, const char *from, const char *how,
-                      pull_sums *list, cli_rows *rows)
+/* Adds the rows of a statement that merges `from` into a file. Returns whether there is more. */
+static bool take_rows(cli_file *to, sqlite3_stmt *row, const char *from, pull_sums *list,
+                      cli_rows *rows)
 {
     int rc = SQLITE_DONE;
     bool more = false;
-    const size_t before = rows->n;
-    cli_begin(to);
-    sqlite3_stmt *row = cli_prepare_text(to, CLI_SQL_PULL, path);
-    if (row) sqlite3_bind_text(row, 2, to->path, -1, SQLITE_STATIC);
-    if (row) sqlite3_bind_text(row, 3, how, -1, SQLITE_STATIC);
     while (row && (rc = sqlite3_step(row)) == SQLITE_ROW) {
         const table_sums *sums = add_to_sums(list, row);
         if (!sums) rows->lacks_memory = true;
@@ -129,6 +123,26 @@ static bool pull_part(cli_file *to, const char *path, const char *from, const ch
         cli_rows_end(rows);
     }
     if (rc != SQLITE_DONE) fail_pull(to, from);
+    return more;
+}
+
+static sqlite3_stmt *prepare_merge(cli_file *to, const char *sql, const char *path, const char *how)
+{
+    sqlite3_stmt *row = cli_prepare_text(to, sql, path);
+    if (row) sqlite3_bind_text(row, 2, to->path, -1, SQLITE_STATIC);
+    if (row) sqlite3_bind_text(row, 3, how, -1, SQLITE_STATIC);
+    return row;
+}
+
+/* One part, which is all unless the file that takes has nothing yet. The rows of the last one count
+ * for all; each has all tables up to where it ends. Returns whether there is more. */
+static bool pull_part(cli_file *to, const char *path, const char *from, const char *how,
+                      pull_sums *list, cli_rows *rows)
+{
+    const size_t before = rows->n;
+    cli_begin(to);
+    sqlite3_stmt *row = prepare_merge(to, CLI_SQL_PULL, path, how);
+    bool more = take_rows(to, row, from, list, rows);
     sqlite3_finalize(row);
     cli_end(to);
     more = more && !to->c->failed;
@@ -148,6 +162,26 @@ static void pull(cli_file *to, const char *from, const char *how, cli_rows *rows
     while (pull_part(to, path, from, how, &list, rows)) sqlite3_sleep(PAUSE);
     close_sums(&list);
     sqlite3_free(path);
+}
+
+/* The same of files with bounded counters, which no transaction of a pull could level. */
+static void pull_and_level(cli_file *to, const char *from, const char *how, cli_rows *rows)
+{
+    const size_t before = rows->n;
+    pull_sums list = {NULL, 0};
+    char *path = cli_path(from);
+    if (!path) cli_fail(to->c, "out of memory");
+    sqlite3_stmt *row = prepare_merge(to, CLI_SQL_SYNC, path, how);
+    take_rows(to, row, from, &list, rows);
+    sqlite3_finalize(row);
+    if (to->c->failed) cli_rows_cut(rows, before);
+    close_sums(&list);
+    sqlite3_free(path);
+}
+
+static bool has_bounds(cli_file *file)
+{
+    return cli_count_tables(file) > 0 && cli_integer(file, CLI_SQL_COUNT_BOUNDED) > 0;
 }
 
 /* Two pulls. What the first one brought stays if the second one fails; so do finished parts of a
@@ -175,7 +209,10 @@ static void sync_files(cli *c, const cli_arguments *given)
     if (two_has) check_places(&two, &one);
     if (one_has) check_places(&one, &two);
     if (two_has) pull(&one, path[1], how, &rows);
-    pull(&two, path[0], how, &rows);
+    if (has_bounds(&one))
+        pull_and_level(&two, path[0], given->create_tables ? "create tables" : NULL, &rows);
+    else
+        pull(&two, path[0], how, &rows);
     cli_rows_print(&rows, c, "table\tfrom\tto\tread\tchanged\tconflicts\tnote");
     cli_warn_of_tables(&one);
     cli_warn_of_tables(&two);

@@ -1,4 +1,4 @@
-# session.sh - for demo.sh and shop.sh: SQL shown and run, in files of a folder of its own.
+# session.sh - for demo.sh, shop.sh and seats.sh: SQL shown and run, in files of a folder of its own.
 #
 # To be sourced, with `root` set to the project's folder; needs build/counter.so and sqlite3.
 

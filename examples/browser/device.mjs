@@ -1,9 +1,9 @@
-// device.mjs - one device: a file of its own, with a shop, a voting board, and the names of all devices.
+// device.mjs - one device: a file of its own, with a shop, a voting board, a box office, and the names of all devices.
 import { open } from 'sqlite-counter-wasm';
 
 // Every device knows the same delivery of the same warehouse. It is one shard, so it counts once, however
 // many devices bring it along.
-const WAREHOUSE = '3a7e0a1c-5f0e-4d55-9c3b-0f1d2a4b6c8e';
+export const WAREHOUSE = '3a7e0a1c-5f0e-4d55-9c3b-0f1d2a4b6c8e';
 const DELIVERED = { Tea: 24, Coffee: 12, Honey: 6, Mugs: 3 };
 const FULL = 13; // SQLITE_FULL
 const TOPICS = ['Mountains', 'Seaside', 'City'];
@@ -15,6 +15,11 @@ CREATE VIRTUAL TABLE votes USING counter(topic TEXT PRIMARY KEY, up COUNTER, dow
 CREATE TABLE devices(id TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL);
 SELECT counter_replicate('devices');
 CREATE TABLE settings(name TEXT PRIMARY KEY, value) WITHOUT ROWID`;
+
+// A bounded counter: nobody sells a seat that another device may sell.
+const SEATS = `
+CREATE VIRTUAL TABLE seats USING counter(hall TEXT PRIMARY KEY, free COUNTER);
+SELECT counter_bound('seats', 'free')`;
 
 // The row of this device; it is written only if it says something new, for what is written travels.
 const CALL = `
@@ -31,6 +36,8 @@ SELECT 'products' AS "table", key ->> '$[0]' AS name, column_name AS "column", c
   FROM counter_cells('products_counters')
 UNION ALL
 SELECT 'votes', key ->> '$[0]', column_name, counter_json(cell) FROM counter_cells('votes')
+UNION ALL
+SELECT 'seats', key ->> '$[0]', column_name, counter_json(cell) FROM counter_cells('seats')
  ORDER BY 1, 2, 3 DESC`;
 
 /** What every count and every merge ends with: the page shows what is durable. */
@@ -60,11 +67,13 @@ export class Device {
     this.#hears = hears;
   }
 
-  // A file that is a copy takes its new id with the first transaction that writes: so write, if there is room.
+  // A file that is a copy takes its new id with the first transaction that writes: so write, if there is room. One that an earlier
+  // version of this page has made has no box office.
   async #know() {
     const ask = async (t) => (await t.exec('SELECT counter_id() AS id'))[0].id;
     try {
       this.id = await this.#db.transaction(async (t) => {
+        if (!(await t.exec("SELECT 1 FROM sqlite_schema WHERE name = 'seats'")).length) await t.exec(SEATS);
         await t.exec('INSERT OR REPLACE INTO settings VALUES (?, ?)', ['name', this.name]);
         const id = await ask(t);
         await t.exec(CALL, [id, this.name]);
@@ -117,6 +126,33 @@ export class Device {
 
   dropTopic(topic) {
     return this.#count('DELETE FROM votes WHERE topic = ?', [topic]);
+  }
+
+  // ---- seats: each is sold once --------------------------------------------------------------------
+
+  /** Seats that this device adds are its own, until it gives some away. */
+  openSeats(hall, n) {
+    return this.#count('INSERT INTO seats VALUES (?, ?)', [hall, n]);
+  }
+
+  /** Fails with a sentence if another device may sell those that are left. */
+  sellSeat(hall) {
+    return this.#count('INSERT INTO seats VALUES (?, -1)', [hall]);
+  }
+
+  /** Lets another device sell n seats in place of this one. */
+  giveSeats(hall, n, id) {
+    return this.#count("INSERT INTO seats(seats, hall, free) VALUES ('grant ' || ?, ?, ?)", [id, hall, n]);
+  }
+
+  closeHall(hall) {
+    return this.#count('DELETE FROM seats WHERE hall = ?', [hall]);
+  }
+
+  /** How many seats this device may sell, by the hall. */
+  async mine() {
+    const rows = await this.#db.exec("SELECT key ->> '$[0]' AS hall, rights FROM counter_rights('seats') WHERE here");
+    return new Map(rows.map(({ hall, rights }) => [hall, rights]));
   }
 
   // ---- what is in the counters -------------------------------------------------------------------

@@ -89,6 +89,7 @@ export function card(view, [plus, minus], others) {
       tables.replaceChildren(...now.columns.map((one) => table(one, now)));
       const [{ table: of, value }] = now.columns, short = of === 'products' && value < 0;
       note.textContent = short ? `${-value} more sold than there was: offline, each device sold what it knew of.` : '';
+      if (of === 'seats') note.textContent = now.mine > 0 ? `This device may sell ${now.mine} of them.` : 'This device may sell none of them: let another one give it some.';
       made.classList.toggle('new', now.columns.some((one) => now.taken(one)));
     },
   };

@@ -1,15 +1,15 @@
 // page.mjs - the page: shows a device, and lets a person count with it.
-import { Device, keyOf, shardOf } from './device.mjs';
+import { Device, WAREHOUSE, keyOf, shardOf } from './device.mjs';
 import { badge, card, element, isCounted, mergeItem, tombstone } from './draw.mjs';
 import { Relay, Tabs } from './links.mjs';
 
 const ANIMALS = ['Fox', 'Otter', 'Heron', 'Bear', 'Newt', 'Lynx', 'Goat', 'Raven', 'Puma', 'Toad', 'Deer', 'Kiwi', 'Seal', 'Jay', 'Mole', 'Vole', 'Crow', 'Ibis', 'Quail', 'Yak', 'Zebra', 'Eel', 'Ape'];
-const OFTEN = 10000, LOGGED = 30, LOOK = 2000;
+const OFTEN = 10000, GIVEN = 5, LOGGED = 30, LOOK = 2000;
 const $ = (id) => document.getElementById(id);
 const address = new URL(location.href), isFramed = address.searchParams.has('framed');
 const LOCK = 'sqlite-counter example: ';
 
-let device, tabs, relay, isOnline = true, relayState, names = new Map();
+let device, tabs, relay, isOnline = true, relayState, names = new Map(), mine = new Map();
 const taken = new Map(), cards = new Map();
 
 // ---- notices -------------------------------------------------------------------------------------
@@ -84,12 +84,27 @@ const actionsOf = {
       { label: 'Delete', title: `Delete ${name}`, act: () => device.dropTopic(name) },
     ],
   }),
+  seats: (name) => ({
+    minus: { label: 'Sell 1', title: `Sell 1 seat of ${name}`, act: async () => { await device.sellSeat(name); done('count'); } },
+    plus: { label: 'Add 10', title: `Add 10 seats to ${name}`, act: () => device.openSeats(name, 10) },
+    others: [
+      { label: `Give ${GIVEN}`, title: `Give ${GIVEN} seats of ${name}`, act: () => give(name) },
+      { label: 'Delete', title: `Delete ${name}`, act: () => device.closeHall(name) },
+    ],
+  }),
 };
-const bringBack = { products: (name) => device.deliver(name, 10), votes: (name) => device.addTopic(name) };
+const bringBack = { seats: (name) => device.openSeats(name, 10), products: (name) => device.deliver(name, 10), votes: (name) => device.addTopic(name) };
 
 async function sell(name) {
   if (!await device.sell(name)) say(`No ${name} left on this device: it sells what it knows of.`, { kind: 'told' });
   else done('count');
+}
+
+async function give(name) {
+  const id = $('grantee').value;
+  if (!id) throw new Error('No other device is known yet: open one, and let them meet.');
+  await device.giveSeats(name, GIVEN, id);
+  say(`${nameOf(id)} may sell ${GIVEN} more seats of ${name}, as soon as it hears of it.`, { kind: 'told' });
 }
 
 async function voteOften(name) {
@@ -111,6 +126,8 @@ async function show() {
       isStale = false;
       const counters = await device.counters();
       names = await device.names();
+      mine = await device.mine();
+      showGrantees();
       showCards(counters);
       await showState();
     }
@@ -119,12 +136,18 @@ async function show() {
   }
 }
 
+function showGrantees() {
+  const others = [...names].filter(([id]) => id !== device.id && id !== WAREHOUSE), [list, chosen] = [$('grantee'), $('grantee').value];
+  if (others.length === list.options.length && others.every(([id], i) => list.options[i].value === id)) return;
+  list.replaceChildren(...others.map(([id, name]) => element('option', { value: id, selected: id === chosen ? '' : undefined }, name)));
+}
+
 function showCards(counters) {
   const rows = Map.groupBy ? Map.groupBy(counters, ({ table, name }) => JSON.stringify([table, name])) : group(counters);
   for (const [key, old] of cards) if (!rows.has(key)) { old.remove(); cards.delete(key); }
   for (const [key, columns] of rows) {
     const [{ table, name }] = columns, isDeleted = columns.every(({ life }) => life % 2 === 0);
-    const view = { name, columns, me: device.id, nameOf, taken: (counter) => takenOf(counter), isSum: table === 'votes' };
+    const view = { name, columns, me: device.id, nameOf, taken: (counter) => takenOf(counter), isSum: table === 'votes', mine: mine.get(name) ?? 0 };
     let shown = cards.get(key);
     if (shown?.isTombstone !== isDeleted) {
       const { minus, plus, others } = actionsOf[table](name);
@@ -251,6 +274,7 @@ function listen() {
   $('switch').addEventListener('click', toggle);
   onSubmit('new-product', (name) => device.deliver(name, 10));
   onSubmit('new-topic', (name) => device.addTopic(name));
+  onSubmit('new-hall', (name) => device.openSeats(name, 10));
   $('save').addEventListener('click', () => attempt(async () => {
     const url = URL.createObjectURL(new Blob([await device.save()], { type: 'application/vnd.sqlite3' }));
     element('a', { href: url, download: `${device.name}.db` }).click();

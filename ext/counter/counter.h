@@ -240,8 +240,8 @@ int ctr_write_check_end(ctr_table *table, int counter);
 /* Grants n, 1 or more, of a bounded counter of the row that was found to another id. */
 int ctr_write_grant(ctr_table *table, int counter, const uint8_t to[CTR_ID_SIZE], int64_t n);
 
-/* What somebody else may take of a bounded counter of a row whose key an UPDATE changes: its new row
- * grants it. */
+/* What somebody else may take of a bounded counter of a row whose key an UPDATE changes: its new
+ * row grants it. */
 typedef struct ctr_carried {
     int counter;
     ctr_sum value, mine; /* before: of the counter, and what this file may take of it */

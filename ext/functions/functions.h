@@ -98,7 +98,8 @@ void ctr_answer_bytes(ctr_answer *answer, const uint8_t *bytes, size_t size);
 void ctr_answer_value(ctr_answer *answer, sqlite3_value *value);
 void ctr_answer_id(ctr_answer *answer, const uint8_t *id); /* as text */
 
-/* Appends to a text of the first row, a column of TEXT, with "; " between; NULL becomes the text. */
+/* Appends to a text of the first row, a column of TEXT, with "; " between; NULL becomes the
+ * text. */
 void ctr_answer_add_to_text(ctr_answer *answer, int column, const char *text);
 
 /* Returns the schema that an argument names, or main if it is missing. Fails, with NULL, if there

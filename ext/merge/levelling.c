@@ -1,4 +1,4 @@
-/* merge/levelling.c - moves rights to bounded counters from one of two files that sync to the other.
+/* merge/levelling.c - moves rights to bounded counters between two files that sync.
  *
  * For each row that one of them has read of the other: if one side may take less than a quarter of
  * what both may, or owes, the other grants it so much that both have half, and never more than it
@@ -110,8 +110,8 @@ void ctr_levelling_pass_over(ctr_levelling *levels, ctr_file *file)
     close_levelled(&job);
 }
 
-/* Returns the number of counters of the row found last for which `from` should grant to `to`; stages
- * it with a leader, unless that is NULL. */
+/* Returns the number of counters of the row found last for which `from` should grant to `to`;
+ * stages it with a leader, unless that is NULL. */
 static int64_t level_row(level_walk *job, const uint8_t *from, const uint8_t *to,
                          const ctr_leader *leader)
 {

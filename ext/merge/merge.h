@@ -666,7 +666,7 @@ void ctr_pull_all(ctr_pull *pull);
  * come one by one, and a table may refuse one until another is there. */
 void ctr_pull_show_apart(ctr_file *file);
 
-/* ==== levelling.c ================================================================================ */
+/* ==== levelling.c ============================================================================= */
 
 /* Adds a row of n keys. */
 void ctr_levelling_add(ctr_levelling *levels, ctr_conn *conn, const char *birth,
@@ -782,9 +782,9 @@ void ctr_conflicts_close_own(ctr_own_ids *own);
 void ctr_conflicts_open(ctr_conflicts *conflicts, ctr_file *file, const ctr_objects *objects,
                         const ctr_identity *mine, const ctr_identity *source);
 
-/* Writes the cell that came to `out`, of its size and CTR_CELL_HEADER_MAX, without the shards under my own ids
- * and openings that were changed. One under my ids that is not ahead of mine tells nothing new;
- * the others are recorded. Returns the size. */
+/* Writes the cell that came to `out`, of its size and CTR_CELL_HEADER_MAX, without the shards under
+ * my own ids and openings that were changed. One under my ids that is not ahead of mine tells
+ * nothing new; the others are recorded. Returns the size. */
 size_t ctr_conflicts_leave_out(ctr_conn *conn, ctr_conflicts *conflicts, const ctr_own_ids *own,
                                const ctr_sent_cell *sent, uint8_t *out);
 
@@ -882,24 +882,6 @@ void ctr_kinds_check_life(ctr_conn *conn, const ctr_shape *shape, const char *bi
 /* Tries this with all listed rows of tables that refer to themselves, perhaps through others. The
  * caller has shown what can be shown alone. Returns whether any row was shown or deleted. */
 bool ctr_circles_show(ctr_pull *pull);
-
-/* ==== levelling.c ================================================================================ */
-
-/* Adds a row of n keys. */
-void ctr_levelling_add(ctr_levelling *levels, ctr_conn *conn, const char *birth,
-                       sqlite3_value **keys, int n);
-void ctr_levelling_close(ctr_levelling *levels);
-
-/* Passes over the rows that wait in a file, or are missing there. */
-void ctr_levelling_pass_over(ctr_levelling *levels, ctr_file *file);
-
-/* Returns how often one id should grant to another, by the cells of a file. */
-int64_t ctr_levelling_due(ctr_levelling *levels, ctr_file *file, const uint8_t from[CTR_ID_SIZE],
-                          const uint8_t to[CTR_ID_SIZE]);
-
-/* Grants to an id what levels the rows, within a transaction that the file writes. Returns how many
- * grants there are. */
-int64_t ctr_levelling_grant(ctr_levelling *levels, ctr_file *file, const uint8_t to[CTR_ID_SIZE]);
 
 /* ==== digest.c ================================================================================ */
 

@@ -1,6 +1,6 @@
 /* table/rights.c - bounded counters: who may take how much of one, and what that refuses.
  *
- * Nothing here writes: counter/write.c asks before it stages. */
+ * Nothing here writes: who changes a row asks before it stages. */
 #include "table/table.h"
 
 #include <stdlib.h>

@@ -243,8 +243,8 @@ typedef struct ctr_strays {
 
 /* Bounded counters: in all files together they never go below 0, whoever is offline.
  *
- * Each unit of a bounded counter is a right to take it away, which exactly one id holds: the bounded
- * counter of Balegas and others (include/counter_cell.h). A file takes only what it holds:
+ * Each unit of a bounded counter is a right to take it away, which exactly one id holds: the
+ * bounded counter of Balegas and others (include/counter_cell.h). A file takes only what it holds:
  *
  *     right = the value of its own shard - what it granted + what was granted to it
  *             + what is held by openings that it made
@@ -892,12 +892,12 @@ int ctr_shape_check_keys(ctr_conn *conn, const ctr_shape *one, const char *a, co
 int ctr_shape_check_same(ctr_conn *conn, const ctr_shape *one, const char *a, const ctr_shape *two,
                          const char *b);
 
-/* Returns whether a counter of another file is bounded, and not in `shape`, which has it in the same
- * generation. */
+/* Returns whether a counter of another file is bounded, and not in `shape`, which has it in the
+ * same generation. */
 bool ctr_shape_lacks_bound(const ctr_shape *shape, const ctr_column *from);
 
-/* Returns whether some counter of `from` has a higher generation than in `shape`, or a bound that it
- * lacks there. */
+/* Returns whether some counter of `from` has a higher generation than in `shape`, or a bound that
+ * it lacks there. */
 bool ctr_shape_is_behind(const ctr_shape *shape, const ctr_shape *from);
 
 /* Returns the counter of this name and this generation, or -1. */
@@ -1312,7 +1312,8 @@ ctr_status ctr_row_change(ctr_row *row, int counter, const ctr_sum *difference,
 /* Adds n to the cell itself: the leader is an opening (table/openings.c). */
 ctr_status ctr_row_change_cell(ctr_row *row, int counter, int64_t n, const ctr_leader *opening);
 
-/* Grants n of the right of this file to an id. Fails, or returns CTR_OVERFLOW, as ctr_cell_grant. */
+/* Grants n of the right of this file to an id. Fails, or returns CTR_OVERFLOW, as
+ * ctr_cell_grant. */
 ctr_status ctr_row_grant(ctr_row *row, int counter, const uint8_t to[CTR_ID_SIZE], int64_t n,
                          const ctr_leader *leader);
 
@@ -1820,6 +1821,11 @@ void ctr_openings_record(ctr_run *run, const uint8_t id[CTR_ID_SIZE],
 void ctr_openings_record_answer(ctr_run *run, const uint8_t answer[CTR_ANSWER_SIZE],
                                 int64_t number);
 
+/* ---- while counter_track counts -------------------------------------------------------------- */
+
+/* Notes an opening that stands in a cell already. */
+void ctr_openings_meet(ctr_conn *conn, ctr_opening *opening, const uint8_t id[CTR_ID_SIZE]);
+
 /* ==== rights.c ================================================================================ */
 
 /* Reads the rights to a cell, in place of those that `rights` has. */
@@ -1849,11 +1855,6 @@ int ctr_rights_refuse_new_id(ctr_file *file);
 /* Drop what memory has of openings; the second frees it. */
 void ctr_rights_forget(ctr_tab *tab);
 void ctr_rights_close(ctr_tab *tab);
-
-/* ---- while counter_track counts -------------------------------------------------------------- */
-
-/* Notes an opening that stands in a cell already. */
-void ctr_openings_meet(ctr_conn *conn, ctr_opening *opening, const uint8_t id[CTR_ID_SIZE]);
 
 /* =================================================================================================
  * Only files of this folder use what follows.

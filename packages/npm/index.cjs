@@ -5,6 +5,7 @@ const { adopt, plan, replicateAll } = require("./adopting.cjs");
 const { apply, changes, mark } = require("./batches.cjs");
 const { SyncError } = require("./errors.cjs");
 const { makeFolder, syncFolder } = require("./folder.cjs");
+const { grant, rights } = require("./granting.cjs");
 const { handler } = require("./handler.cjs");
 const { syncHttp } = require("./http.cjs");
 const { getLoadablePath, load } = require("./load.cjs");
@@ -19,6 +20,7 @@ module.exports = {
   apply,
   changes,
   getLoadablePath,
+  grant,
   handler,
   load,
   makeFolder,
@@ -27,6 +29,7 @@ module.exports = {
   plan,
   removeToken,
   replicateAll,
+  rights,
   syncFolder,
   syncHttp,
   tokens,

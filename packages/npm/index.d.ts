@@ -183,6 +183,33 @@ export class QuestionError extends SyncError {
  */
 export function merge(base: string | null, ours: string, theirs: string, options?: MergeOptions): Promise<Merged>;
 
+/** What a file, named by its id, may take of a bounded counter of a row, as far as this file has heard. */
+export interface Right {
+  key: Value[];
+  column: string;
+  id: string;
+  /** Below 0: it owes. */
+  rights: number | bigint;
+  /** It is this file. */
+  here: boolean;
+}
+
+/** Who may take how many of the bounded counters of a table, which never go below 0 in all files together. */
+export function rights(db: Database, table: string): Promise<Right[]>;
+
+/**
+ * Lets another file take n more of a bounded counter, and this file so much less. A key of several columns is an array; `to` is the
+ * id of the other file, or a connection to it; `column` is needed if several counters of the table are bounded.
+ */
+export function grant(
+  db: Database,
+  table: string,
+  key: Exclude<Value, null> | readonly Exclude<Value, null>[],
+  to: string | Database,
+  n: number | bigint,
+  options?: { column?: string }
+): Promise<void>;
+
 export interface SyncOptions {
   /** Takes only rows of a scope; what this file has counted is given whole. */
   scope?: Scope;

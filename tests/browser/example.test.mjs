@@ -163,6 +163,38 @@ describe('two tabs', () => {
     }
   });
 
+  test('never sell a seat twice: refused offline, given, sold', async () => {
+    const own = await launch();
+    try {
+      const fox = await open(own, 'Fox'), otter = await open(own, 'Otter');
+      await fox.type('#hall', 'Opera');
+      await fox.evaluate(() => document.querySelector('#new-hall button').click());
+      await shows(otter, 'Opera', '10');
+      await offline(otter);
+      await press(otter, 'Sell 1 seat of Opera');
+      assert.match(await says(otter, 'Opera'), /this file may take none of the 10: have a file grant it some, or sync with one/);
+      assert.equal(await shown(otter, 'Opera'), '10');
+      await until(fox, () => document.getElementById('grantee').selectedOptions[0]?.textContent === 'Otter');
+      await press(fox, 'Give 5 seats of Opera');
+      await online(otter);
+      await until(otter, () => document.querySelector('[data-name="Opera"] .note').textContent === 'This device may sell 5 of them.');
+      await offline(otter);
+      for (const page of [fox, otter]) {
+        for (let left = 4; left >= 0; left--) {
+          await press(page, 'Sell 1 seat of Opera');
+          await until(page, (n) => document.querySelector('[data-name="Opera"] .note').textContent.includes(n ? `may sell ${n} ` : 'may sell none'), left);
+        }
+        await press(page, 'Sell 1 seat of Opera');
+        await says(page, 'this file may take none of the 5');
+      }
+      await online(otter);
+      for (const page of [fox, otter]) await shows(page, 'Opera', '0');
+      assert.deepEqual([...fox.problems, ...otter.problems], []);
+    } finally {
+      await own.close();
+    }
+  });
+
   test('a tombstone wins over votes that it has not seen, and a reset begins the next life', async () => {
     const own = await launch();
     try {

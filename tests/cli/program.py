@@ -9,7 +9,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "build" / "sqlite-counter"
 PAGE = ROOT / "cli" / "sqlite-counter.1"
 UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-COMMANDS = ["sync", "status", "plan", "adopt", "merge", "track", "replicate", "opening", "check", "export", "import"]
+COMMANDS = ["sync", "status", "plan", "adopt", "merge", "track", "replicate", "opening", "grant", "check", "export", "import"]
 OF_COUNTERS = [command for command in COMMANDS if command != "merge"]  # test_merge.py has that one
 ON_ONE_FILE = ["status", "check", "export", "import"]
 

@@ -46,6 +46,9 @@ def test_the_version_is_that_of_the_library_and_of_sqlite():
     (["status"], "status takes FILE [DIRECTORY], not 0 arguments: see sqlite-counter status --help"),
     (["track", "a.db", "t"], "track takes FILE TABLE COLUMN..., not 2 arguments: see sqlite-counter track --help"),
     (["opening", "a.db", "t"], "opening takes FILE TABLE same|add [ID...], not 2 arguments: see sqlite-counter opening --help"),
+    (["grant", "a.db", "t", "k"], "grant takes FILE TABLE KEY N --to DEVICE, not 3 arguments: see sqlite-counter grant --help"),
+    (["grant", "a.db", "views", "/", "1"], "grant needs --to, the path or the id of the file that may take then: see sqlite-counter grant --help"),
+    (["grant", "a.db", "views", "/", "1", "--to"], "--to needs the path or the id of a file"),
     (["check", "--all", "a.db"], "check has no option --all: see sqlite-counter check --help"),
     (["import", "--since", "1", "a.db"], "import has no option --since: see sqlite-counter import --help"),
     (["export", "--since", "5", "--since=6", "a.db"], "--since is given twice"),
@@ -449,7 +452,7 @@ def test_the_page_of_the_manual_names_every_command_and_kind():
     text = PAGE.read_text()
     for command in COMMANDS:
         assert re.search(rf"^\.It Cm {command} ", text, re.M)
-    for option in re.findall(r"--([a-z-]+)", "".join(ok(command, "--help") for command in ("plan", "adopt", "merge"))):
+    for option in re.findall(r"--([a-z-]+)", "".join(ok(command, "--help") for command in ("plan", "adopt", "merge", "grant"))):
         assert re.search(rf"Fl -{option}\b", text), option
-    for kind in "id", "name", "fingerprint", "refuses", "table", "counter", "tracked", "waits", "conflicts":
+    for kind in "id", "name", "fingerprint", "refuses", "table", "counter", "tracked", "waits", "bounded", "conflicts":
         assert re.search(rf"^\.It Cm {kind} ", text, re.M)

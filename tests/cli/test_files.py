@@ -33,7 +33,8 @@ def test_a_name_that_looks_like_a_uri_is_that_of_a_file(place, name):
 
 def words_for(command, path):
     return {"sync": ["sync", path, "b.db"], "track": ["track", path, "t", "n"], "replicate": ["replicate", path, "t", "n"],
-            "opening": ["opening", path, "products", "same"]}.get(command, [command, path])
+            "opening": ["opening", path, "products", "same"],
+            "grant": ["grant", path, "products", "tea", "1", "--to", "b.db"]}.get(command, [command, path])
 
 
 @pytest.mark.parametrize("command", OF_COUNTERS)
@@ -88,7 +89,7 @@ def test_a_file_of_a_newer_format_is_refused_and_not_changed(place, command):
     before = (place / "n.db").read_bytes()
     words = [command, "n.db", "products", "stock"] if command in ("track", "replicate") else words_for(command, "n.db")
     batch = ok("export", "a.db")
-    sentence = "n.db: the file was written by a newer version: format 1099, this library knows 1005; install .*"
+    sentence = "n.db: the file was written by a newer version: format 1099, this library knows 1006; install .*"
     fails(sentence, *words, text=batch)
     if command == "sync":
         fails(sentence, "sync", "b.db", "n.db")
