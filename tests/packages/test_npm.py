@@ -151,8 +151,8 @@ def test_require_and_import_give_the_same(project):
         import counter from "sqlite-counter";
         const required = createRequire(import.meta.url)("sqlite-counter");
         console.log(counter === required, required.load === imported.load, Object.keys(required).join(), required.getLoadablePath());"""
-    names = ("QuestionError,SyncError,addToken,adopt,apply,changes,getLoadablePath,handler,load,makeFolder,mark,merge,plan,removeToken,"
-             "replicateAll,syncFolder,syncHttp,tokens")
+    names = ("QuestionError,SyncError,addToken,adopt,apply,changes,getLoadablePath,grant,handler,load,makeFolder,mark,merge,plan,removeToken,"
+             "replicateAll,rights,syncFolder,syncHttp,tokens")
     assert node(project, program) == f"true true {names} {library}\n"
 
 

@@ -149,7 +149,7 @@ def in_short_lines(draw, lines):
     short = []
     for line in map(json.loads, lines):
         changes = line["changes"]
-        places = [0 if change["change"].startswith("04") else change["seq"] for change in changes]
+        places = [0 if change["change"].startswith(("03", "04")) else change["seq"] for change in changes]
         assert places == sorted(places)
         cuts = [i for i in range(1, len(changes)) if places[i] > places[i - 1] and places[i] > line["since"]]
         cuts = sorted(draw.sample(cuts, min(len(cuts), 3)))
