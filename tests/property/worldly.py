@@ -190,7 +190,8 @@ class Merge:
                 continue
             before = self.base.rows.get(t.name, {})
             mine = {uid: row for uid, row in self.ours.rows[t.name].items() if uid not in before}
-            for uid, row in sorted(self.theirs.rows[t.name].items(), key=lambda item: self.theirs.rowids[t.name][item[0]]):
+            rowids = self.theirs.rowids[t.name]  # None: the table has no row ids
+            for uid, row in sorted(self.theirs.rows[t.name].items(), key=lambda item: (rowids[item[0]] is None, rowids[item[0]] or 0)):
                 if uid in before or (t.name, uid) in self.joined:
                     continue
                 for unique in t.uniques:
