@@ -107,13 +107,12 @@ ATTACH 'door.db' AS door;
 CREATE TABLE door.seats(hall TEXT PRIMARY KEY, free INTEGER);
 SELECT counter_track('door.seats', 'free');
 --= 0
-CREATE TEMP TABLE id AS SELECT id FROM counter_identity('door');
 SELECT rows_changed FROM counter_push('door');
 --= 1
 UPDATE door.seats SET free = free - 1;
 --! seats: row ('A'): column free: this file may take none of the 12: have a file grant it some, or sync with one
-INSERT INTO seats_counters(seats_counters, hall, free) SELECT 'grant ' || id, 'A', 4 FROM id;
-INSERT INTO seats_counters(seats_counters, hall, free) SELECT 'grant ' || id, 'A', 9 FROM id;
+INSERT INTO seats_counters(seats_counters, hall, free) SELECT 'grant ' || id, 'A', 4 FROM counter_identity('door');
+INSERT INTO seats_counters(seats_counters, hall, free) SELECT 'grant ' || id, 'A', 9 FROM counter_identity('door');
 --! seats_counters: row ('A'): column free: this file may grant 8 of the 12: have a file grant it some, or sync with one
 SELECT rows_changed FROM counter_push('door');
 --= 1
