@@ -293,10 +293,9 @@ typedef struct ctr_told_column {
 typedef struct ctr_change_view {
     ctr_change_what what;
     ctr_told_row row;
-    ctr_told_column
-        column; /* that came, went or was bounded; state and size: an answer. After a failure the
-                               column that is to blame; no name: none is */
-    const char *wrong; /* after a failure, a clause that follows a noun; static text */
+    ctr_told_column column; /* that came, went or got a bound; state and size: an answer. After a
+                               failure the column that is to blame; no name: none is */
+    const char *wrong;      /* after a failure, a clause that follows a noun; static text */
 
     /* Private: the columns that are left. */
     uint64_t n;

@@ -139,21 +139,12 @@ static bool look_for_bounded(void *with, const char *schema, const char *table)
 /* The file comes first: a copy takes its own id before it says what it holds. */
 static void set_bound(bounding *call)
 {
-    ctr_merge merge;
-    ctr_catalog_entry entry = {0};
-    ctr_conflicts conflicts = {.file = call->file};
     const char *name = ctr_shape_counter_name(&call->shape, call->counter);
     if (ctr_rights_refuse_bound(call->file, name)) return;
     ctr_columns_ask_bound(call->conn, call->schema, call->counters, name);
     ctr_shape_close(&call->shape);
     ctr_tab_read_shape(call->file, call->counters, &call->shape);
-    ctr_catalog_named(&entry, call->conn, call->schema, call->counters);
-    if (ctr_rc(call->conn) == SQLITE_OK) {
-        if (ctr_merge_open_table(&merge, call->file, &entry, &conflicts))
-            ctr_answers_declare_holders(&merge);
-        ctr_merge_close(&merge);
-    }
-    ctr_catalog_close_entry(&entry);
+    ctr_answers_declare_in(call->file, call->counters);
 }
 
 static int64_t bind_in_session(bounding *call, const char *table, const char *column)

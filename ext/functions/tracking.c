@@ -203,21 +203,6 @@ static void answer_opening(tracking_call *call)
     sqlite3_free(answers);
 }
 
-/* Says who holds what was counted under the opening, in a table with a bounded counter. */
-static void declare_opening(tracking_call *call)
-{
-    ctr_merge merge;
-    ctr_catalog_entry entry = {0};
-    ctr_conflicts conflicts = {.file = call->file};
-    ctr_catalog_named(&entry, call->conn, call->schema, call->counters);
-    if (ctr_rc(call->conn) == SQLITE_OK) {
-        if (ctr_merge_open_table(&merge, call->file, &entry, &conflicts))
-            ctr_answers_declare_holders(&merge);
-        ctr_merge_close(&merge);
-    }
-    ctr_catalog_close_entry(&entry);
-}
-
 /* Fails if the column of a counter shows values, and counter_untrack has ended such a counter. */
 static void refuse_values_again(tracking_call *call, int counter, const char *birth)
 {
@@ -298,7 +283,7 @@ static int64_t counting_opening(tracking_call *call, bool all)
     ctr_run run = ctr_run_on(call->conn, call->schema, call->counters);
     if (identity) ctr_openings_record(&run, opening->id, identity->id);
     if (identity && opening->answer != CTR_UNANSWERED) answer_opening(call);
-    if (identity && call->shape.bounded) declare_opening(call);
+    if (identity && call->shape.bounded) ctr_answers_declare_in(call->file, call->counters);
     if (ctr_rc(call->conn) == SQLITE_OK) show_listed(call);
     return counted;
 }

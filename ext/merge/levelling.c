@@ -57,7 +57,6 @@ static int64_t share(const ctr_sum *a, const ctr_sum *b)
 
 /* One walk over the rows. */
 typedef struct level_walk {
-    ctr_levelling *levels;
     ctr_file *file;
     ctr_conflicts conflicts;
     ctr_merge merge;
@@ -93,7 +92,7 @@ static bool find_levelled(level_walk *job, const struct ctr_levelled *row)
 
 void ctr_levelling_pass_over(ctr_levelling *levels, ctr_file *file)
 {
-    level_walk job = {.levels = levels, .file = file};
+    level_walk job = {.file = file};
     for (size_t i = 0; i < levels->n && ctr_rc(file->conn) == SQLITE_OK; i++) {
         struct ctr_levelled *row = &levels->rows[i];
         if (!find_levelled(&job, row)) {
@@ -135,7 +134,7 @@ int64_t ctr_levelling_due(ctr_levelling *levels, ctr_file *file, const uint8_t f
                           const uint8_t to[CTR_ID_SIZE])
 {
     int64_t n = 0;
-    level_walk job = {.levels = levels, .file = file};
+    level_walk job = {.file = file};
     for (size_t i = 0; i < levels->n && ctr_rc(file->conn) == SQLITE_OK; i++)
         if (!levels->rows[i].passed && find_levelled(&job, &levels->rows[i]))
             n += level_row(&job, from, to, NULL);
@@ -146,7 +145,7 @@ int64_t ctr_levelling_due(ctr_levelling *levels, ctr_file *file, const uint8_t f
 int64_t ctr_levelling_grant(ctr_levelling *levels, ctr_file *file, const uint8_t to[CTR_ID_SIZE])
 {
     int64_t n = 0;
-    level_walk job = {.levels = levels, .file = file, .writes = true};
+    level_walk job = {.file = file, .writes = true};
     const ctr_leader *leader = ctr_file_identity(file) ? ctr_file_leader(file) : NULL;
     for (size_t i = 0; leader && i < levels->n && ctr_rc(file->conn) == SQLITE_OK; i++) {
         if (levels->rows[i].passed || !find_levelled(&job, &levels->rows[i])) continue;

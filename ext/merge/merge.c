@@ -550,7 +550,6 @@ int64_t ctr_answers_take(ctr_merge *merge, const uint8_t *answers, size_t n)
 
 void ctr_answers_declare_holders(ctr_merge *merge)
 {
-    const uint8_t nobody[CTR_ID_SIZE] = {0};
     const ctr_openings *openings = ctr_merge_openings(merge);
     const size_t n_own = openings ? openings->n_own : 0;
     size_t n = 0;
@@ -561,10 +560,24 @@ void ctr_answers_declare_holders(ctr_merge *merge)
         if (ctr_openings_is_held(openings, own)) continue; /* what is said later is a debt */
         ctr_openings_write_holder(
             answers + n++ * CTR_ANSWER_SIZE, own,
-            ctr_openings_is_same(openings, own) ? nobody : openings->makers + i * CTR_ID_SIZE);
+            ctr_openings_is_same(openings, own) ? NULL : openings->makers + i * CTR_ID_SIZE);
     }
     if (answers && ctr_rc(merge->conn) == SQLITE_OK) ctr_answers_take(merge, answers, n);
     sqlite3_free(answers);
+}
+
+void ctr_answers_declare_in(ctr_file *file, const char *table)
+{
+    ctr_merge merge;
+    ctr_catalog_entry entry = {0};
+    ctr_conflicts conflicts = {.file = file};
+    ctr_catalog_named(&entry, file->conn, file->schema, table);
+    if (ctr_rc(file->conn) == SQLITE_OK) {
+        if (ctr_merge_open_table(&merge, file, &entry, &conflicts))
+            ctr_answers_declare_holders(&merge);
+        ctr_merge_close(&merge);
+    }
+    ctr_catalog_close_entry(&entry);
 }
 
 /* =================================================================================================

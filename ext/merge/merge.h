@@ -643,6 +643,9 @@ int64_t ctr_answers_take(ctr_merge *merge, const uint8_t *answers, size_t n);
  * the table gets a bound, or the opening is made. */
 void ctr_answers_declare_holders(ctr_merge *merge);
 
+/* The same for a table by its present name, within a session. */
+void ctr_answers_declare_in(ctr_file *file, const char *table);
+
 /* ==== renumber.c ============================================================================== */
 
 /* Lists the row at hand, whose number another row had first, before that takes its place. */

@@ -66,7 +66,10 @@ void ctr_openings_write_holder(uint8_t out[CTR_ANSWER_SIZE], const uint8_t *open
     out[0] = ANSWER_FORMAT;
     out[ANSWER_AT] = CTR_HELD;
     memcpy(out + A_AT, opening, CTR_ID_SIZE);
-    memcpy(out + B_AT, holder, CTR_ID_SIZE);
+    if (holder)
+        memcpy(out + B_AT, holder, CTR_ID_SIZE);
+    else
+        memset(out + B_AT, 0, CTR_ID_SIZE);
 }
 
 bool ctr_openings_holder(const uint8_t answer[CTR_ANSWER_SIZE], uint8_t opening[CTR_ID_SIZE],
