@@ -1764,7 +1764,8 @@ void ctr_openings_of_life(ctr_conn *conn, const char *birth, const ctr_packed *k
 void ctr_openings_write(uint8_t out[CTR_ANSWER_SIZE], const uint8_t *a, const uint8_t *b,
                         ctr_answer_to answer);
 
-/* Writes who holds the rights of an opening, NULL: nobody; reads it, and returns false for another answer. */
+/* Writes who holds the rights of an opening, NULL: nobody; reads it, and returns false for another
+ * answer. */
 void ctr_openings_write_holder(uint8_t out[CTR_ANSWER_SIZE], const uint8_t *opening,
                                const uint8_t *holder);
 bool ctr_openings_holder(const uint8_t answer[CTR_ANSWER_SIZE], uint8_t opening[CTR_ID_SIZE],
