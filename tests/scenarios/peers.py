@@ -12,6 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "property")
 from files import connect  # noqa: E402
 
 SEED = int(os.environ.get("COUNTER_SEED") or random.SystemRandom().randrange(2**32))
+os.environ["COUNTER_SEED"] = str(SEED)  # one seed for all, property/ too
 differs = pytest.mark.differs  # a scenario that ends differently here, by design: it asserts how
 
 

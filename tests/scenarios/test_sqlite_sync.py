@@ -372,7 +372,7 @@ def test_41_corrupted_payload_changes_nothing(peers, broken):
 
 @differs
 def test_41_a_flipped_letter_of_a_value_is_another_value(peers):
-    """Theirs has a checksum in the payload; lines have none, and leave that to their transport."""
+    """Theirs refuses it; a line has no digest, the files of a folder have."""
     one, two = peers(2, *SMOKE)
     one.run("INSERT INTO smoke VALUES ('id1', 'one')")
     two.take(one.lines().replace(b"one".hex(), b"ons".hex()))

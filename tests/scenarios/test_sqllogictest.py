@@ -12,7 +12,7 @@ import sqlite3
 
 import pytest
 
-from peers import SEED, Peer, agree, differs
+from peers import SEED, agree, differs
 
 NUMBERS = ", ".join(f"{name} INTEGER NOT NULL DEFAULT 0 CHECK (typeof({name}) = 'integer')" for name in "bcde")
 ORDINARY = [f"CREATE TABLE t1(a INTEGER PRIMARY KEY NOT NULL, {NUMBERS}{{more}})",
