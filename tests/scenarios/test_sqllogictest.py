@@ -105,7 +105,7 @@ class Script:
             if not self.more else f"REPLACE INTO t1(a, {column}) VALUES ({key}, {self.number()})",
             f"UPDATE t1 SET {column} = {column} + {self.number()} WHERE a = {key}", f"UPDATE t1 SET {column} = {self.number()} WHERE {where}",
             f"UPDATE t1 SET b = c, c = b WHERE {where}", f"UPDATE t1 SET {column} = {self.aside(self.value)} WHERE {where}", f"UPDATE t1 SET {column} = {column} + (SELECT x FROM t2 WHERE y = 'five')",
-            f"UPDATE t1 SET {column} = 9223372036854775807 + {column} WHERE a = {key}", f"UPDATE t1 SET {column} = 'five' WHERE a = {key}"
+            f"UPDATE t1 SET {column} = 9223372036854775807 + abs({column}) + 1 WHERE a = {key}", f"UPDATE t1 SET {column} = 'five' WHERE a = {key}"
             if not self.more else f"UPDATE t1 SET {column} = '12' WHERE a = {key}",
             f"DELETE FROM t1 WHERE a = {key}", "DELETE FROM t1 WHERE b > c + 200", "UPDATE t1 SET nothing = 1"]))]
 
