@@ -5,6 +5,7 @@
 #   make                  build/counter.so and -folders.so, -preload.so, build/libcounter.a, build/sqlite-counter
 #   make demo             two laptops change a shop apart, merge and agree: examples/demo.sh
 #   make test             all tests of tests/run, in minutes; installs what most of them need
+#   make scenarios        what others test of their merges and counters, played here: docs/scenarios.md
 #   make setup            installs what the others need: those of hosts, of the hub and of growth
 #   make install          the libraries into PREFIX=/usr/local, below DESTDIR if given; make uninstall
 #   make amalgamation     build/amalgamation/counter.c and counter.h: all in one C file
@@ -262,6 +263,12 @@ test:
 	@$(MAKE) --no-print-directory all check-warnings tests
 	@tests/run
 
+SCENARIOS := tests/scenarios tests/property/test_bounds_antidote.py
+scenarios:
+	@tools/setup test
+	@$(MAKE) --no-print-directory all
+	@/usr/bin/python3 -m pytest -q -p no:cacheprovider $(SCENARIOS)
+
 # Each in a copy of the sources, for the tests look for the library in build/.
 BOUNDS := build/bounds/tiny build/bounds/none build/bounds/ahead build/bounds/short
 build/bounds/tiny: LIMITS := -DCTR_JOURNAL_AMOUNTS=4 -DCTR_JOURNAL_ROWS=2 -DCTR_CACHE_BYTES=600 -DCTR_PULL_MILLISECONDS=0
@@ -348,7 +355,7 @@ include tests/proof.mk
 include tools/dist.mk
 include tools/browser.mk
 
-.PHONY: all amalgamation install uninstall FORCE tests check-warnings warnings-by-gcc warnings-by-clang demo help test test-clients test-bounds $(BOUNDS)
+.PHONY: all amalgamation install uninstall FORCE tests check-warnings warnings-by-gcc warnings-by-clang demo help test scenarios test-clients test-bounds $(BOUNDS)
 .PHONY: bench bench-more bench-limits bench-merge bench-peers site setup format clean
 .DELETE_ON_ERROR:
 -include $(shell find build -name '*.d' -type f 2>/dev/null)

@@ -45,6 +45,7 @@ ELSEWHERE = {
     ("docs/recipes/browser.md", "js"): "tests/browser/readme.test.mjs",
     ("docs/recipes/existing-application.md", "js"): "tests/clients/prisma/client.js",
     ("docs/recipes/fleet.md", "console"): "tests/hub/test_fleet.py",
+    ("docs/scenarios.md", "console"): "tests/house/test_scenarios.py",
 }
 # Blocks that nothing runs, and why.
 NOT_RUN = {("docs/recipes/cassandra.md", "cql"): "it needs Cassandra, and is called a description"}
