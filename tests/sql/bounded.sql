@@ -9,17 +9,17 @@ INSERT INTO credits(user, n, m) VALUES ('ann', -4, -14);
 SELECT user, n, m FROM credits;
 --= ann|6|-4
 INSERT INTO credits(user, n) VALUES ('ann', -7);
---! credits: row ('ann'): column n: this file may take 6 of the 6: have a file grant it some, or sync with one
+--! credits: row ('ann'): column n: this file may take 6 more of the 6: have a file grant some, or sync with one
 UPDATE credits SET n = -1;
---! credits: row ('ann'): column n: this file may take 6 of the 6: have a file grant it some, or sync with one
+--! credits: row ('ann'): column n: this file may take 6 more of the 6: have a file grant some, or sync with one
 INSERT OR REPLACE INTO credits(user, n) VALUES ('ann', -2);
---! credits: row ('ann'): column n: this file may take 6 of the 6: have a file grant it some, or sync with one
+--! credits: row ('ann'): column n: this file may take 6 more of the 6: have a file grant some, or sync with one
 INSERT INTO credits(user, n) VALUES ('bob', -1);
---! credits: row ('bob'): column n: this file may take none of the 0: have a file grant it some, or sync with one
+--! credits: row ('bob'): column n: this file may take none of the 0: have a file grant some, or sync with one
 INSERT OR IGNORE INTO credits(user, n) VALUES ('bob', -1);
 UPDATE OR IGNORE credits SET n = n - 7, m = 5;
 INSERT OR IGNORE INTO credits(user, n, request_id) VALUES ('bob', -1, 'r');
---! credits: row ('bob'): column n: this file may take none of the 0: have a file grant it some, or sync with one
+--! credits: row ('bob'): column n: this file may take none of the 0: have a file grant some, or sync with one
 SELECT count(*) FROM counter_requests;
 --= 0
 SELECT user, n, m FROM credits;
@@ -38,24 +38,24 @@ SELECT counter_replicate('seats', 'free');
 SELECT counter_bound('seats', 'free');
 --= 0
 UPDATE seats SET free = free - 4;
---! seats: row ('B'): column free: this file may take 3 of the 3: have a file grant it some, or sync with one
+--! seats: row ('B'): column free: this file may take 3 more of the 3: have a file grant some, or sync with one
 UPDATE OR IGNORE seats SET free = free - 4;
---! seats: row ('B'): column free: this file may take 3 of the 3: have a file grant it some, or sync with one
+--! seats: row ('B'): column free: this file may take 3 more of the 3: have a file grant some, or sync with one
 UPDATE OR FAIL seats SET free = free - 4;
---! seats: row ('B'): column free: this file may take 3 of the 3: have a file grant it some, or sync with one
+--! seats: row ('B'): column free: this file may take 3 more of the 3: have a file grant some, or sync with one
 UPDATE OR REPLACE seats SET free = free - 4;
---! seats: row ('B'): column free: this file may take 3 of the 3: have a file grant it some, or sync with one
+--! seats: row ('B'): column free: this file may take 3 more of the 3: have a file grant some, or sync with one
 INSERT INTO seats VALUES ('C', 'tiny', -1);
---! seats: row ('C'): column free: this file may take none of the 0: have a file grant it some, or sync with one
+--! seats: row ('C'): column free: this file may take none of the 0: have a file grant some, or sync with one
 INSERT INTO seats VALUES ('A', 'x', 1) ON CONFLICT(hall) DO UPDATE SET free = free - 6;
---! seats: row ('A'): column free: this file may take 5 of the 5: have a file grant it some, or sync with one
+--! seats: row ('A'): column free: this file may take 5 more of the 5: have a file grant some, or sync with one
 SELECT group_concat(hall || free, ' ') FROM seats;
 --= A5 B3
 BEGIN;
 UPDATE seats SET free = free - 2;
 SAVEPOINT x;
 UPDATE seats SET free = free - 2 WHERE hall = 'B';
---! seats: row ('B'): column free: this file may take 1 of the 1: have a file grant it some, or sync with one
+--! seats: row ('B'): column free: this file may take 1 more of the 1: have a file grant some, or sync with one
 UPDATE seats SET free = free - 1 WHERE hall = 'B';
 ROLLBACK TO x;
 SELECT key, rights FROM counter_rights('seats');
@@ -81,20 +81,20 @@ SELECT counter_bound('c', 'n');
 DELETE FROM c;
 DELETE FROM t WHERE k = 'a';
 INSERT INTO c VALUES ('a', -1);
---! c: row ('a'): column n: this file may take none of the 0: have a file grant it some, or sync with one
+--! c: row ('a'): column n: this file may take none of the 0: have a file grant some, or sync with one
 INSERT INTO c(c, k, n) VALUES ('reset', 'a', -1);
---! c: row ('a'): column n: this file may take none of the 0: have a file grant it some, or sync with one
+--! c: row ('a'): column n: this file may take none of the 0: have a file grant some, or sync with one
 INSERT INTO t VALUES ('a', -1);
---! t: row ('a'): column n: this file may take none of the 0: have a file grant it some, or sync with one
+--! t: row ('a'): column n: this file may take none of the 0: have a file grant some, or sync with one
 UPDATE t SET k = 'a', n = n - 2 WHERE k = 'b';
---! t: row ('a'): column n: this file may take none of the 0: have a file grant it some, or sync with one
+--! t: row ('a'): column n: this file may take none of the 0: have a file grant some, or sync with one
 SELECT (SELECT count(*) FROM c), group_concat(k || n) FROM t;
 --= 0|b0
 INSERT INTO t VALUES ('a', 2);
 INSERT INTO c VALUES ('a', 2);
 UPDATE t SET n = n - 2 WHERE k = 'a';
 UPDATE c SET n = n - 3;
---! c: row ('a'): column n: this file may take 2 of the 2: have a file grant it some, or sync with one
+--! c: row ('a'): column n: this file may take 2 more of the 2: have a file grant some, or sync with one
 
 -- # rights-are-granted-and-whoever-has-them-may-take
 CREATE TABLE seats(hall TEXT PRIMARY KEY, free INTEGER);
@@ -110,15 +110,15 @@ SELECT counter_track('door.seats', 'free');
 SELECT rows_changed FROM counter_push('door');
 --= 1
 UPDATE door.seats SET free = free - 1;
---! seats: row ('A'): column free: this file may take none of the 12: have a file grant it some, or sync with one
+--! seats: row ('A'): column free: this file may take none of the 12: have a file grant some, or sync with one
 INSERT INTO seats_counters(seats_counters, hall, free) SELECT 'grant ' || id, 'A', 4 FROM counter_identity('door');
 INSERT INTO seats_counters(seats_counters, hall, free) SELECT 'grant ' || id, 'A', 9 FROM counter_identity('door');
---! seats_counters: row ('A'): column free: this file may grant 8 of the 12: have a file grant it some, or sync with one
+--! seats_counters: row ('A'): column free: this file may grant 8 more of the 12: have a file grant some, or sync with one
 SELECT rows_changed FROM counter_push('door');
 --= 1
 UPDATE door.seats SET free = free - 4;
 UPDATE door.seats SET free = free - 1;
---! seats: row ('A'): column free: this file may take none of the 8: have a file grant it some, or sync with one
+--! seats: row ('A'): column free: this file may take none of the 8: have a file grant some, or sync with one
 DELETE FROM door.seats;
 --! seats: row ('A'): column free: others may take 8 of the 8, and would go on: have them grant it to this file, or count anew what is there by the command 'reset free', which ends their rights
 UPDATE door.seats SET free = NULL;
@@ -168,7 +168,7 @@ INSERT INTO c(c, k, n) VALUES ('grant 00000000-0000-0000-0000-000000000000', 'b'
 INSERT INTO c(c, n) VALUES ('grant 00000000-0000-0000-0000-000000000000', 1);
 --! c: key column k must not be NULL
 INSERT INTO c(c, k, n) VALUES ('grant 00000000-0000-0000-0000-000000000000', 'a', 6);
---! c: row ('a'): column n: this file may grant 5 of the 5: have a file grant it some, or sync with one
+--! c: row ('a'): column n: this file may grant 5 more of the 5: have a file grant some, or sync with one
 SELECT rights, here FROM counter_rights('c');
 --= 5|1
 
@@ -229,11 +229,11 @@ SELECT counter_bound('c', 'n');
 SELECT rows_changed > 0 FROM counter_push('phone');
 --= 1
 INSERT INTO phone.c(k, n) VALUES ('a', -1);
---! c: row ('a'): column n: this file may take none of the 7: have a file grant it some, or sync with one
+--! c: row ('a'): column n: this file may take none of the 7: have a file grant some, or sync with one
 INSERT INTO phone.c(k, n) VALUES ('b', 4);
 INSERT INTO phone.c(k, n) VALUES ('b', -1);
 INSERT INTO phone.c(k, n) VALUES ('b', -1);
---! c: row ('b'): column n: this file may take none of the 0: have a file grant it some, or sync with one
+--! c: row ('b'): column n: this file may take none of the 0: have a file grant some, or sync with one
 
 -- # openings-are-held-by-who-made-them-and-by-nobody-if-they-were-declared-the-same-before
 ATTACH 'office.db' AS office;
@@ -252,7 +252,7 @@ SELECT id, rights FROM counter_rights('p') WHERE rights <> 0;
 SELECT rows_changed > 0 FROM counter_push('office');
 --= 1
 UPDATE office.p SET stock = 499;
---! p: row ('tea'): column stock: this file may take none of the 500: have a file grant it some, or sync with one
+--! p: row ('tea'): column stock: this file may take none of the 500: have a file grant some, or sync with one
 INSERT INTO office.p_counters(p_counters, sku, stock) VALUES ('reset', 'tea', 500);
 SELECT rights, here FROM counter_rights('p', 'office');
 --~ 500|[01]
@@ -267,7 +267,7 @@ SELECT counter_bound('seats', 'free');
 --= 0
 INSERT INTO seats_counters(seats_counters, hall, free) VALUES ('grant 11111111-1111-4111-8111-111111111111', 'A', 4);
 UPDATE seats SET hall = 'B', free = free - 9;
---! seats: row ('B'): column free: this file may take 8 of the 12: have a file grant it some, or sync with one
+--! seats: row ('B'): column free: this file may take 8 more of the 12: have a file grant some, or sync with one
 UPDATE seats SET hall = 'B', free = free - 8;
 SELECT key, rights, here FROM counter_rights('seats') ORDER BY here;
 --= ["B"]|4|0
@@ -438,5 +438,5 @@ SELECT rights, here FROM counter_rights('c') ORDER BY here;
 --= 2|0
 --= 2|1
 INSERT INTO c(k, n) VALUES ('a', -3);
---! c: row ('a'): column n: this file may take 2 of the 4: have a file grant it some, or sync with one
+--! c: row ('a'): column n: this file may take 2 more of the 4: have a file grant some, or sync with one
 INSERT INTO c(c) VALUES ('integrity-check');
