@@ -53,27 +53,21 @@ static void find_column(bounding *call, const char *name)
 static int64_t look_at_rights(bounding *call, ctr_row *row, ctr_changes *due)
 {
     int64_t n = 0;
-    ctr_walk walk;
-    ctr_rights rights = {.list = NULL};
-    const int column = CTR_WALK_COLUMNS + row->shape->counters[call->counter];
-    ctr_stream_walk_open(&walk, row, CTR_WALK_ALL, 0);
-    while (ctr_stream_walk_next(&walk)) {
-        ctr_cell cell;
+    ctr_rights_walk walk;
+    ctr_rights_walk_open(&walk, row);
+    while (ctr_rights_walk_next(&walk)) {
         bool owes = false, lost = false;
-        if (ctr_row_open_cell(row, walk.row, column, call->counter, &cell) ||
-            ctr_rights_read(&rights, row->tab, &cell))
-            break;
-        for (size_t i = 0; i < rights.n; i++) {
-            const ctr_right *right = &rights.list[i];
+        if (walk.counter != call->counter) continue;
+        for (size_t i = 0; i < walk.rights.n; i++) {
+            const ctr_right *right = &walk.rights.list[i];
             owes = owes || ctr_sum_is_negative(&right->n);
             lost = lost || (ctr_rights_is_lost(right->id) && ctr_sum_is_positive(&right->n));
         }
         n += owes || lost;
-        const int64_t id = sqlite3_column_int64(walk.row, CTR_WALK_ID);
+        const int64_t id = sqlite3_column_int64(walk.rows.row, CTR_WALK_ID);
         if (owes && due) ctr_changes_add(call->conn, due, &(ctr_change_of_row){.row = id});
     }
-    ctr_stream_walk_close(&walk);
-    ctr_rights_close_list(&rights);
+    ctr_rights_walk_close(&walk);
     return n;
 }
 
