@@ -219,8 +219,21 @@ static void show_cells(ctr_answer *answer, sqlite3_value **args)
 
 /* ---- rights ---------------------------------------------------------------------------------- */
 
+static void refuse_sum(ctr_answer *answer, subject *asked, const ctr_rights_walk *walk,
+                       const uint8_t *id)
+{
+    char text[CTR_ID_TEXT_SIZE];
+    ctr_id_to_text(id, text);
+    ctr_problem_set(answer->conn, SQLITE_ERROR,
+                    "integer overflow: what %s may take adds up to more than 64 bits; 'reset %s' "
+                    "ends the rights of all",
+                    text, ctr_shape_counter_name(&asked->shape, walk->counter));
+    ctr_row_problem_at(&asked->row, sqlite3_column_int64(walk->rows.row, CTR_WALK_ID),
+                       walk->counter);
+}
+
 /* Answers with who may take how much of a counter of a row, and who owes. */
-static void show_rights_of(ctr_answer *answer, const subject *asked, const ctr_rights_walk *walk,
+static void show_rights_of(ctr_answer *answer, subject *asked, const ctr_rights_walk *walk,
                            const char *key)
 {
     ctr_identity identity;
@@ -229,11 +242,15 @@ static void show_rights_of(ctr_answer *answer, const subject *asked, const ctr_r
         int64_t n;
         const ctr_right *right = &walk->rights.list[i];
         bool is_here = memcmp(right->id, identity.id, CTR_ID_SIZE) == 0;
-        if (ctr_sum_value(&right->n, &n) == CTR_OK && n == 0 && !is_here) continue;
+        if (ctr_sum_value(&right->n, &n) != CTR_OK) {
+            refuse_sum(answer, asked, walk, right->id);
+            return;
+        }
+        if (n == 0 && !is_here) continue;
         ctr_answer_text(answer, key);
         ctr_answer_text(answer, ctr_shape_counter_name(&asked->shape, walk->counter));
         ctr_answer_id(answer, right->id);
-        ctr_answer_integer(answer, ctr_sum_clamp(&right->n));
+        ctr_answer_integer(answer, n);
         ctr_answer_integer(answer, is_here);
     }
 }

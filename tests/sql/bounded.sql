@@ -440,3 +440,22 @@ SELECT rights, here FROM counter_rights('c') ORDER BY here;
 INSERT INTO c(k, n) VALUES ('a', -3);
 --! c: row ('a'): column n: this file may take 2 more of the 4: have a file grant some, or sync with one
 INSERT INTO c(c) VALUES ('integrity-check');
+
+-- # rights-that-add-up-to-more-than-64-bits-are-an-error-and-a-reset-ends-them
+CREATE VIRTUAL TABLE c USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO c(k, n) VALUES ('a', 5), ('b', 1);
+SELECT counter_bound('c', 'n');
+--= 0
+CREATE TEMP TABLE x(change);
+INSERT INTO x SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"01010101-0101-0101-0101-010101010101","clock":1,"value":1,"grants":{"02020202-0202-0202-0202-020202020202":9223372036854775807}},{"id":"03030303-0303-0303-0303-030303030303","clock":1,"value":1,"grants":{"02020202-0202-0202-0202-020202020202":9223372036854775807}}]}}]}');
+SELECT json_extract(counter_take(json_object('format', 1, 'source', '01010101-0101-0101-0101-010101010101', 'since', 0, 'upto', 9, 'changes', json_array(json_object('table', 'c', 'packed', hex(counter_key('a')), 'seq', 1, 'change', hex(change))))), '$.changes') FROM x;
+--= 1
+SELECT k, n FROM c;
+--= a|7
+--= b|1
+SELECT key, id, rights FROM counter_rights('c') WHERE NOT here;
+--! counter_rights: column n of ('a'): integer overflow: what 02020202-0202-0202-0202-020202020202 may take adds up to more than 64 bits; 'reset n' ends the rights of all
+INSERT INTO c(c, k, n) VALUES ('reset n', 'a', 5);
+SELECT key, rights, here FROM counter_rights('c');
+--= ["a"]|5|1
+--= ["b"]|1|1
