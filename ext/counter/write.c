@@ -657,6 +657,23 @@ int ctr_write_carry(ctr_table *table, const ctr_carried *carried, int64_t value)
                        ctr_row_grant(table->row, counter, carried->right.id, n, leader));
 }
 
+void ctr_write_refuse_below(ctr_table *table, const ctr_carried *carried)
+{
+    if (!ctr_sum_is_negative(&carried->value)) {
+        refuse_right(table, carried->counter, "take", ctr_sum_clamp(&carried->mine),
+                     &carried->value);
+        return;
+    }
+    char *key = ctr_table_key_text(table);
+    ctr_problem_set(table->joined.conn, code_of_refusal(table),
+                    "row %s: column %s: under its former key the row shows %lld, a debt, which "
+                    "takes no other key: merge with all files, or count up what is there, and "
+                    "change the key when it shows 0 or more",
+                    key ? key : "", ctr_shape_counter_name(&table->shape, carried->counter),
+                    (long long)ctr_sum_clamp(&carried->value));
+    sqlite3_free(key);
+}
+
 void ctr_write_refuse_carried(ctr_table *table, const ctr_carried *carried)
 {
     char *key = ctr_table_key_text(table);

@@ -459,3 +459,37 @@ INSERT INTO c(c, k, n) VALUES ('reset n', 'a', 5);
 SELECT key, rights, here FROM counter_rights('c');
 --= ["a"]|5|1
 --= ["b"]|1|1
+
+-- # a-row-below-zero-keeps-its-key-until-what-is-owed-is-there
+ATTACH 'door.db' AS door;
+CREATE TABLE main.seats(hall TEXT PRIMARY KEY, free INTEGER);
+CREATE TABLE door.seats(hall TEXT PRIMARY KEY, free INTEGER);
+INSERT INTO main.seats VALUES ('A', 2), ('B', 12);
+SELECT counter_replicate('main.seats', 'free');
+--= 2
+SELECT counter_replicate('door.seats', 'free');
+--= 0
+SELECT rows_changed FROM counter_push('door');
+--= 2
+UPDATE door.seats SET free = -3 WHERE hall = 'A';
+SELECT counter_bound('main.seats', 'free');
+--= 0
+SELECT rows_changed FROM counter_pull('door');
+--= 1
+SELECT rights, here FROM counter_rights('seats') WHERE key = '["A"]' ORDER BY here;
+--= -5|0
+--= 2|1
+UPDATE main.seats SET hall = 'C' WHERE hall = 'A';
+--! seats: row ('C'): column free: under its former key the row shows -3, a debt, which takes no other key: merge with all files, or count up what is there, and change the key when it shows 0 or more
+UPDATE main.seats SET hall = 'C', free = free + 2 WHERE hall = 'A';
+--! seats: row ('C'): column free: under its former key the row shows -3, a debt, which takes no other key: merge with all files, or count up what is there, and change the key when it shows 0 or more
+UPDATE main.seats SET hall = 'D', free = free - 13 WHERE hall = 'B';
+--! seats: row ('D'): column free: this file may take 12 more of the 12: have a file grant some, or sync with one
+UPDATE main.seats SET free = free + 4 WHERE hall = 'A';
+UPDATE main.seats SET hall = 'C' WHERE hall = 'A';
+SELECT key, rights, here FROM counter_rights('seats') ORDER BY key;
+--= ["B"]|12|1
+--= ["C"]|1|1
+UPDATE main.seats SET hall = 'D', free = free - 12 WHERE hall = 'B';
+SELECT group_concat(hall || free, ' ') FROM (SELECT * FROM main.seats ORDER BY hall);
+--= C1 D0
