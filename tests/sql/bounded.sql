@@ -546,3 +546,12 @@ SELECT free FROM main.places;
 --= 0
 SELECT counter_untrack('seats');
 --= 1
+
+-- # a-file-with-a-bounded-counter-takes-no-name
+CREATE VIRTUAL TABLE c USING counter(k TEXT PRIMARY KEY, n COUNTER);
+SELECT counter_bound('c', 'n');
+--= 0
+SELECT counter_init('dc1:rack1');
+--! counter_init: main has a bounded counter, and cannot become 'dc1:rack1': a file with a name takes no bound, for its successor would take again what it has taken
+SELECT length(counter_init());
+--= 36
