@@ -365,6 +365,19 @@ static void keep_brought(const exchange *x, const ctr_report *report)
 
 /* ---- rights ---------------------------------------------------------------------------------- */
 
+/* Names the file whose lock has kept rights where they are. */
+static void name_lock(exchange *x)
+{
+    ctr_conn *conn = x->main.conn;
+    note_lock(x, x->peer);
+    if ((ctr_rc(conn) & 0xff) != SQLITE_BUSY) return;
+    ctr_problem_clear(conn);
+    ctr_problem_set(conn, SQLITE_BUSY,
+                    "database is locked: another connection is writing %s, or has written it "
+                    "meanwhile",
+                    x->locked_out);
+}
+
 /* Pulls or pushes what the granter has committed; main also grants to the other file. Returns how
  * many grants that were. */
 static int64_t pass_grants_on(const exchange *x, const exchange_direction *way,
@@ -384,9 +397,11 @@ static int64_t pass_grants_on(const exchange *x, const exchange_direction *way,
     ctr_source_close(&y.ours);
     ctr_source_close(&y.theirs);
     ctr_session_end(&y.main.session);
+    note_lock(&y, "main");
     if (y.other.own) ctr_session_end(&y.other.session);
     if (y.other.own) sqlite3_close(y.other.db);
     ctr_pull_report_close(&report);
+    name_lock(&y);
     return ctr_rc(x->main.conn) == SQLITE_OK ? n : 0;
 }
 
@@ -404,7 +419,7 @@ static bool let_other_grant(const exchange *x, ctr_levelling *levels, const uint
     ctr_file *main = ctr_file_of(x->main.conn, "main");
     if (ctr_rc(x->main.conn) == SQLITE_OK &&
         ctr_session_begin(&other->session, other->conn, false) == SQLITE_OK) {
-        ctr_session_lock(&other->session, other->schema);
+        lock_taker(&y, other, &other->session);
         ctr_file *file = ctr_file_of(other->conn, other->schema);
         const ctr_identity *identity = file ? ctr_file_identity(file) : NULL;
         if (identity) memcpy(theirs, identity->id, CTR_ID_SIZE);
@@ -418,6 +433,7 @@ static bool let_other_grant(const exchange *x, ctr_levelling *levels, const uint
     }
     ctr_session_end(&other->session);
     if (other->own) sqlite3_close(other->db);
+    name_lock(&y);
     return due > 0 && ctr_rc(x->main.conn) == SQLITE_OK;
 }
 
