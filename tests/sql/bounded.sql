@@ -555,3 +555,85 @@ SELECT counter_init('dc1:rack1');
 --! counter_init: main has a bounded counter, and cannot become 'dc1:rack1': a file with a name takes no bound, for its successor would take again what it has taken
 SELECT length(counter_init());
 --= 36
+
+-- # what-a-device-sent-under-the-id-of-the-file-is-dismissed-and-its-rights-are-with-the-present-id
+CREATE VIRTUAL TABLE c USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO c(k, n) VALUES ('a', 9), ('b', 4);
+SELECT counter_bound('c', 'n');
+--= 0
+CREATE TABLE counter_http_tokens(token TEXT PRIMARY KEY, device TEXT NOT NULL UNIQUE);
+CREATE TABLE counter_http_ids(id TEXT PRIMARY KEY, token TEXT NOT NULL);
+INSERT INTO counter_http_tokens VALUES('bb', 'phone');
+SELECT counter_dismiss();
+--! counter_dismiss: there is nothing to dismiss: the present id was not taken because of what a device sent, or counter_conflicts lists that no more
+CREATE TEMP TABLE body AS SELECT json_object('format', 1, 'source', '00000000-0000-0000-0000-00000000000b', 'since', 0, 'upto', 9, 'changes', json_array(json_object('table', 'c', 'packed', hex(counter_key('a')), 'seq', 1, 'change',
+  hex(counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"' || counter_id() || '","clock":77,"value":2}]}}]}'))))) AS line;
+SELECT json_extract(counter_receive('bb', line), '$.skipped') FROM body;
+--= 0
+SELECT count(*), min(their_clock), min(why) FROM counter_conflicts;
+--= 1|77|device phone
+SELECT key, rights, here FROM counter_rights('c') ORDER BY key, here;
+--= ["a"]|9|0
+--= ["b"]|4|0
+UPDATE c SET n = n - 1 WHERE k = 'a';
+--! c: row ('a'): column n: this file may take none of the 9: have a file grant some, or sync with one
+VACUUM INTO 'copy.db';
+ATTACH 'copy.db' AS copy;
+SELECT counter_dismiss('copy');
+--! counter_dismiss: there is nothing to dismiss: the present id was not taken because of what a device sent, or counter_conflicts lists that no more
+SELECT counter_dismiss('none');
+--! counter_dismiss: no attached database has the name 'none'
+SELECT counter_dismiss();
+--= 2
+SELECT count(*) FROM counter_conflicts;
+--= 0
+SELECT key, rights, here FROM counter_rights('c') ORDER BY key, here;
+--= ["a"]|9|1
+--= ["b"]|4|1
+UPDATE c SET n = n - 4;
+SELECT k, n FROM c;
+--= a|5
+--= b|0
+SELECT counter_receive('bb', line) FROM body;
+--= {"changes":1,"skipped":0,"marks":{"00000000-0000-0000-0000-00000000000b":9},"warnings":[]}
+SELECT counter_dismiss();
+--! counter_dismiss: there is nothing to dismiss: the present id was not taken because of what a device sent, or counter_conflicts lists that no more
+INSERT INTO c(c) VALUES ('integrity-check');
+
+-- # what-two-devices-sent-one-after-the-other-is-dismissed-at-once-but-not-what-a-merge-has-proved
+CREATE VIRTUAL TABLE c USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO c(k, n) VALUES ('a', 9);
+SELECT counter_bound('c', 'n');
+--= 0
+CREATE TABLE counter_http_tokens(token TEXT PRIMARY KEY, device TEXT NOT NULL UNIQUE);
+CREATE TABLE counter_http_ids(id TEXT PRIMARY KEY, token TEXT NOT NULL);
+INSERT INTO counter_http_tokens VALUES('bb', 'phone');
+CREATE TEMP VIEW body AS SELECT json_object('format', 1, 'source', '00000000-0000-0000-0000-00000000000b', 'since', 0, 'upto', 9, 'changes', json_array(json_object('table', 'c', 'packed', hex(counter_key('a')), 'seq', 1, 'change',
+  hex(counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"' || counter_id() || '","clock":77,"value":2}]}}]}'))))) AS line;
+SELECT json_extract(counter_receive('bb', line), '$.skipped') FROM body;
+--= 0
+INSERT INTO c(k, n) VALUES ('a', 2);
+SELECT json_extract(counter_receive('bb', line), '$.skipped') FROM body;
+--= 0
+SELECT rights, here FROM counter_rights('c') ORDER BY rights;
+--= 2|0
+--= 9|0
+SELECT counter_dismiss();
+--= 2
+SELECT rights, here FROM counter_rights('c') ORDER BY rights;
+--= 11|1
+SELECT json_extract(counter_receive('bb', line), '$.skipped') FROM body;
+--= 0
+UPDATE counter_conflicts SET why = 'own';
+SELECT counter_dismiss();
+--! counter_dismiss: there is nothing to dismiss: the present id was not taken because of what a device sent, or counter_conflicts lists that no more
+UPDATE counter_conflicts SET why = 'device phone', their_clock = 4611686018427387903;
+SELECT counter_dismiss();
+--! counter_dismiss: column n of ('a'): a device has sent the last clock that there is: 'reset n' ends the rights of all
+SELECT rights, here FROM counter_rights('c') ORDER BY rights;
+--= 11|0
+UPDATE counter_conflicts SET their_clock = 77;
+SELECT length(counter_fork());
+--= 36
+SELECT counter_dismiss();
+--! counter_dismiss: there is nothing to dismiss: the present id was not taken because of what a device sent, or counter_conflicts lists that no more
