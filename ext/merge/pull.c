@@ -606,7 +606,7 @@ static void merge_bounds(ctr_file *file, const char *table, const ctr_shape *fro
     ctr_stored_read(&here, file->conn, file->schema, table);
     for (int i = 0; from->bounded && i < from->n_counters && ctr_rc(file->conn) == SQLITE_OK; i++) {
         const ctr_column *column = &from->columns[from->counters[i]];
-        if (!ctr_shape_lacks_bound(&here, column) ||
+        if (!column->bounded || !ctr_shape_lacks_bound(&here, column->name, column->generation) ||
             ctr_rights_refuse_bound(file, column->name) != SQLITE_OK)
             continue;
         ctr_columns_ask_bound(file->conn, file->schema, table, column->name);

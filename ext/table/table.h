@@ -892,9 +892,8 @@ int ctr_shape_check_keys(ctr_conn *conn, const ctr_shape *one, const char *a, co
 int ctr_shape_check_same(ctr_conn *conn, const ctr_shape *one, const char *a, const ctr_shape *two,
                          const char *b);
 
-/* Returns whether a counter of another file is bounded, and not in `shape`, which has it in the
- * same generation. */
-bool ctr_shape_lacks_bound(const ctr_shape *shape, const ctr_column *from);
+/* Returns whether `shape` has a counter in this generation, and without a bound. */
+bool ctr_shape_lacks_bound(const ctr_shape *shape, const char *name, int64_t generation);
 
 /* Returns whether some counter of `from` has a higher generation than in `shape`, or a bound that
  * it lacks there. */
