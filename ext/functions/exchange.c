@@ -392,7 +392,7 @@ static int64_t pass_grants_on(const exchange *x, const exchange_direction *way,
     begin_work(&y);
     merge_into(&y, way->takes ? CTR_MAIN_TAKES : CTR_MAIN_GIVES, &report);
     if (way->takes && ctr_rc(x->main.conn) == SQLITE_OK)
-        n = ctr_levelling_grant(levels, ctr_file_of(x->main.conn, "main"), to);
+        n = ctr_levelling_grant(levels, ctr_file_of(x->main.conn, "main"), CTR_MAIN_TAKES, to);
     ctr_events_write_ahead(x->main.conn);
     ctr_source_close(&y.ours);
     ctr_source_close(&y.theirs);
@@ -410,7 +410,7 @@ static int64_t pass_grants_on(const exchange *x, const exchange_direction *way,
 static bool let_other_grant(const exchange *x, ctr_levelling *levels, const uint8_t *mine,
                             uint8_t *theirs)
 {
-    int64_t due = 0;
+    bool due = false;
     exchange y = {.way = x->way, .peer = x->peer, .alone = true};
     y.main = (taker){.conn = x->main.conn, .schema = "main"};
     y.other = (taker){.conn = x->main.conn, .schema = x->peer};
@@ -423,18 +423,15 @@ static bool let_other_grant(const exchange *x, ctr_levelling *levels, const uint
         ctr_file *file = ctr_file_of(other->conn, other->schema);
         const ctr_identity *identity = file ? ctr_file_identity(file) : NULL;
         if (identity) memcpy(theirs, identity->id, CTR_ID_SIZE);
-        if (main) ctr_levelling_pass_over(levels, main);
-        if (file) ctr_levelling_pass_over(levels, file);
         if (main && identity && ctr_rc(x->main.conn) == SQLITE_OK)
-            due = ctr_levelling_due(levels, main, mine, theirs) +
-                  ctr_levelling_due(levels, main, theirs, mine);
-        if (due > 0) ctr_levelling_grant(levels, file, mine);
+            due = ctr_levelling_look(levels, main, mine, theirs);
+        if (due) ctr_levelling_grant(levels, file, CTR_MAIN_GIVES, mine);
         ctr_events_write_ahead(other->conn);
     }
     ctr_session_end(&other->session);
     if (other->own) sqlite3_close(other->db);
     name_lock(&y);
-    return due > 0 && ctr_rc(x->main.conn) == SQLITE_OK;
+    return due && ctr_rc(x->main.conn) == SQLITE_OK;
 }
 
 /* Levels the rights to what a sync has read (merge/levelling.c): the other file grants and commits,
