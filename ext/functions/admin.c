@@ -48,7 +48,8 @@ static const char *replica_name(sqlite3_context *ctx, sqlite3_value *value)
 static void refuse_bounded(ctr_conn *conn, const char *name)
 {
     ctr_run run = ctr_run_on(conn, "main", NULL);
-    if (ctr_run_once(&run, ctr_run_prepare(&run, CTR_SQL_COLUMNS_ANY_BOUNDED_OF_FILE)))
+    if (ctr_schema_object(conn, "main", "counter_state") == CTR_OBJECT_TABLE &&
+        ctr_run_once(&run, ctr_run_prepare(&run, CTR_SQL_COLUMNS_ANY_BOUNDED_OF_FILE)))
         ctr_problem_set(conn, SQLITE_ERROR,
                         "main has a bounded counter, and cannot become '%s': a file with a name "
                         "takes no bound, for its successor would take again what it has taken",
