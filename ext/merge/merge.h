@@ -688,8 +688,8 @@ typedef struct ctr_levelling_cells {
 /* Notes whether the row added last brings a grant to the file that takes it, on this side. */
 void ctr_levelling_note(ctr_levelling *levels, ctr_side side, const ctr_levelling_cells *cells);
 
-/* Looks in main which of two ids should grant to the other, and makes one row of those that are one.
- * Returns whether any should. */
+/* Looks in main which of two ids should grant to the other, and makes one row of those that are
+ * one. Returns whether any should. */
 bool ctr_levelling_look(ctr_levelling *levels, ctr_file *file, const uint8_t mine[CTR_ID_SIZE],
                         const uint8_t theirs[CTR_ID_SIZE]);
 
