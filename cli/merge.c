@@ -172,65 +172,6 @@ static void read_files(merge *m)
 
 /* ---- the merge ----------------------------------------------------------------------------------- */
 
-/* Rows that THEIRS has changed. alike: OURS, too, in the same way; sums: the same, as far as what adds
- * up can tell; lacking: OURS has not. */
-typedef struct merge_alike {
-    int64_t alike, sums, lacking, all;
-} merge_alike;
-
-static bool adds_up(merge *m)
-{
-    bool adds = false;
-    for (int i = 0; i < m->n && !adds; i++) {
-        merge_table *t = &m->table[i];
-        for (int k = 0; k < t->n && !adds; k++)
-            adds = t->column[k].adds && merge_integer(m, t, k, CLI_SQL_MERGE_ADDED_UP);
-        adds |= t->key == KEY_NONE && merge_integer(m, t, -1, CLI_SQL_MERGE_TOUCHED);
-    }
-    return adds;
-}
-
-static merge_alike count_alike(merge *m)
-{
-    merge_alike count = {0};
-    for (int i = 0; i < m->n && !m->c->failed; i++) {
-        merge_table *t = &m->table[i];
-        if (!merge_integer(m, t, -1, CLI_SQL_MERGE_HAS_CHANGES)) continue;
-        sqlite3_stmt *row = merge_prepare(m, t, -1,
-                                          t->key == KEY_NONE ? CLI_SQL_MERGE_COUNT_ALIKE_COPIES
-                                                             : CLI_SQL_MERGE_COUNT_ALIKE);
-        if (cli_step(&m->into, row)) {
-            count.alike += sqlite3_column_int64(row, 0);
-            count.sums += sqlite3_column_int64(row, 1);
-            count.lacking += sqlite3_column_int64(row, 2);
-            count.all += sqlite3_column_int64(row, 3);
-        }
-        sqlite3_finalize(row);
-    }
-    return count;
-}
-
-/* What both sides did alike may be older than the fork, or merged before; then it would count twice.
- * Equal sums are less of a sign: two tills may have sold as many. */
-static void check_base(merge *m)
-{
-    if (m->mode != MERGE_THREE_WAY || m->base_is_fork || !adds_up(m)) return;
-    merge_alike is = count_alike(m);
-    if (is.alike + is.sums == 0) return;
-    if (is.lacking == 0 || is.alike * 4 >= is.all || (is.alike + is.sums) * 4 >= is.all * 3)
-        cli_fail(
-            m->c,
-            "merge: %lld of %lld changes of %s are in %s, too: BASE is older than the fork, or "
-            "this was merged before, and what adds up would count twice: give a newer BASE, or "
-            "OURS as it was before, or --base-is-fork if it is chance",
-            (long long)(is.alike + is.sums), (long long)is.all, merge_name_of(m, m->theirs_path),
-            merge_name_of(m, m->ours_path));
-    merge_note(m,
-               "%lld of %lld changes were made on both sides alike: if BASE is older than the "
-               "fork, numbers were added up twice",
-               (long long)(is.alike + is.sums), (long long)is.all);
-}
-
 /* What was written must be whole. */
 static void check_result(merge *m)
 {
@@ -257,13 +198,15 @@ static bool merge_all(merge *m)
     merge_schema_begin(m);
     merge_tables_read(m);
     merge_rows_find(m);
+    merge_amounts_read(m);
     merge_numbers(m);
     if (m->c->failed || m->asks) return false;
     merge_rows_join(m);
-    check_base(m);
+    merge_amounts_check(m);
     merge_virtual(m);
     merge_schema_end(m);
     merge_numbers_remember(m);
+    merge_amounts_remember(m);
     if (m->conflict_table) merge_report_keep(m);
     check_result(m);
     return !m->c->failed && merge_report(m);

@@ -11,7 +11,8 @@
  * A file is read top to bottom in this order: files.c opens and attaches; schema.c brings the
  * declarations of main up to those of THEIRS, for which alter.c explains how one came from another;
  * table.c reads what tables are like and writes SQL for them; numbers.c gives new rows of THEIRS
- * numbers that are free; rows.c joins rows and writes them; virtual.c does what is not a table;
+ * numbers that are free; amounts.c looks whether something would be added up twice; rows.c joins rows
+ * and writes them; virtual.c does what is not a table;
  * report.c prints.
  *
  * A row of _merge_d<i> has of each column, by its place #: b# what BASE has, t# what THEIRS has, o#
@@ -103,6 +104,7 @@ typedef struct merge {
     char **option; /* lines of the file of options, as in cli_arguments.asks */
     int n_options;
     bool base_is_fork, conflict_table;
+    int64_t amounts;     /* a digest of what THEIRS has added up since BASE; 0: nothing */
     sqlite3_str *output; /* what is printed when the merge stands */
     char *folder;        /* of copies of BASE and THEIRS, or NULL */
     const char *copy,
@@ -219,6 +221,17 @@ void merge_numbers(merge *m);
 
 /* Writes down which numbers have moved, for the next merge, and what AUTOINCREMENT has given out. */
 void merge_numbers_remember(merge *m);
+
+/* ---- amounts.c --------------------------------------------------------------------------------- */
+
+/* Fails if what THEIRS has added since BASE is in OURS from a merge before, or OURS' in THEIRS. */
+void merge_amounts_read(merge *m);
+
+/* Fails, or tells, if both sides have changed rows alike and numbers were added up: when rows are joined. */
+void merge_amounts_check(merge *m);
+
+/* Writes down what was merged. */
+void merge_amounts_remember(merge *m);
 
 /* ---- rows.c ------------------------------------------------------------------------------------ */
 

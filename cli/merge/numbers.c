@@ -30,13 +30,17 @@ static int64_t sequence_of(merge *m, const merge_table *t, const char *schema)
     return n;
 }
 
-/* The greatest number of the three files and of rows that have moved. */
+/* The greatest number of the three files and of rows that have moved, now or in a merge before. */
 static int64_t greatest_number(merge *m, merge_table *t)
 {
     static const char *const SCHEMAS[] = {"main", "base", "theirs"};
     int64_t most = merge_integer(m, t, -1, CLI_SQL_MERGE_GREATEST);
     for (int i = 0; i < 3 && t->is_autoincrement; i++) {
         int64_t n = sequence_of(m, t, SCHEMAS[i]);
+        if (n > most) most = n;
+    }
+    if (merge_has_table(m, "main", "_merge_numbers")) {
+        int64_t n = merge_integer(m, t, -1, CLI_SQL_MERGE_GREATEST_KNOWN);
         if (n > most) most = n;
     }
     return most;
@@ -447,6 +451,7 @@ void merge_numbers_remember(merge *m)
         bool gives = t->gives_numbers || t->gives_rowids;
         if (!gives || !merge_integer(m, t, -1, CLI_SQL_MERGE_HAS_NUMBERS)) continue;
         cli_run(&m->into, CLI_SQL_MERGE_NUMBERS_MAKE);
+        merge_run(m, t, -1, CLI_SQL_MERGE_NUMBERS_GONE);
         merge_run(m, t, -1, CLI_SQL_MERGE_NUMBERS_ADD);
         merge_run(m, t, -1, CLI_SQL_MERGE_NUMBERS_ADD_OTHERS);
     }

@@ -30,7 +30,7 @@ SELECT x.type, x.name COLLATE NOCASE AS name,
        coalesce(x.sql LIKE 'CREATE VIRTUAL TABLE%', 0) AS is_virtual, 0 AS is_shadow, min(x.tbl_name) AS tbl
   FROM (SELECT type, name, tbl_name, sql FROM main.sqlite_master UNION ALL SELECT type, name, tbl_name, sql FROM theirs.sqlite_master
         UNION ALL SELECT type, name, tbl_name, sql FROM base.sqlite_master) AS x
- WHERE x.sql IS NOT NULL AND x.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND x.name COLLATE NOCASE NOT IN ('_merge_numbers', '_merge_conflicts')
+ WHERE x.sql IS NOT NULL AND x.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND x.name COLLATE NOCASE NOT IN ('_merge_numbers', '_merge_amounts', '_merge_conflicts')
  GROUP BY x.type, x.name COLLATE NOCASE
  ORDER BY x.type, x.name;
 
@@ -182,12 +182,19 @@ INSERT OR IGNORE INTO temp._merge_moves SELECT {n}, x.theirs, x.ours, 'known' FR
 -- Both have taken the same row of a third file, under the same number.
 -- name: MERGE_KNOWN_IN_BOTH
 INSERT OR IGNORE INTO temp._merge_moves SELECT {n}, x.ours, x.ours, 'known' FROM main._merge_numbers AS x JOIN theirs._merge_numbers AS y USING (table_name, theirs, row, ours)
- WHERE x.table_name = {name} COLLATE NOCASE AND %s AND EXISTS (SELECT 1 FROM {T} AS o WHERE o.{key} = x.ours);
+ WHERE x.table_name = {name} COLLATE NOCASE AND %s AND NOT x.is_gone AND EXISTS (SELECT 1 FROM {T} AS o WHERE o.{key} = x.ours);
 
--- Rows that were left out have numbers of their own, in case they come back.
+-- Rows that were left out have numbers of their own, in case they come back, and so do rows that are gone, if OURS has given
+-- their number to another one.
 -- name: MERGE_KNOWN_LEFT_OUT
-UPDATE temp._merge_moves AS m SET ours = ?1 + x.i FROM (SELECT theirs, row_number() OVER (ORDER BY theirs) AS i FROM temp._merge_moves WHERE tab = {n} AND ours IS NULL) AS x
+UPDATE temp._merge_moves AS m SET ours = ?1 + x.i
+  FROM (SELECT theirs, row_number() OVER (ORDER BY theirs) AS i FROM temp._merge_moves AS k
+         WHERE tab = {n} AND (ours IS NULL OR (EXISTS (SELECT 1 FROM {T} AS o WHERE o.{key} = k.ours)
+               AND EXISTS (SELECT 1 FROM main._merge_numbers AS g WHERE g.table_name = {name} COLLATE NOCASE AND g.theirs = k.theirs AND g.ours = k.ours AND g.is_gone)))) AS x
  WHERE m.tab = {n} AND m.theirs = x.theirs;
+
+-- name: MERGE_GREATEST_KNOWN
+SELECT coalesce(max(ours), 0) FROM main._merge_numbers WHERE table_name = {name} COLLATE NOCASE;
 
 -- Of numbers that moved in a merge before, which BASE does not know yet.
 -- name: MERGE_KNOWN_JOINED
@@ -502,9 +509,9 @@ SELECT count(*) FROM temp._merge_d{n} WHERE op = 'U' AND was AND refused IS NULL
 -- name: MERGE_ADDED_UP
 SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE was AND refused IS NULL AND (op = 'I' OR (op = 'U' AND NOT ~t#~b#~ AND NOT ~o#~b#~)) AND @s);
 
--- row: a digest of the row of THEIRS. ours: NULL if it was left out, or is gone.
+-- row: a digest of the row of THEIRS. ours: NULL if it was left out. is_gone: OURS has deleted it.
 -- name: MERGE_NUMBERS_MAKE
-CREATE TABLE IF NOT EXISTS main._merge_numbers(table_name TEXT NOT NULL, theirs INTEGER NOT NULL, row INTEGER NOT NULL, ours INTEGER, PRIMARY KEY (table_name, theirs, row)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS main._merge_numbers(table_name TEXT NOT NULL, theirs INTEGER NOT NULL, row INTEGER NOT NULL, ours INTEGER, is_gone INTEGER NOT NULL, PRIMARY KEY (table_name, theirs, row)) WITHOUT ROWID;
 
 -- name: MERGE_RAISE_SEQUENCE
 UPDATE main.sqlite_sequence SET seq = max(seq, CAST(?2 AS INTEGER)) WHERE name = ?1 COLLATE NOCASE;
@@ -518,14 +525,20 @@ SELECT EXISTS (SELECT 1 FROM temp._merge_moves WHERE tab = {n} AND theirs <> our
 
 -- name: MERGE_NUMBERS_ADD
 INSERT OR REPLACE INTO main._merge_numbers
-SELECT {name}, m.theirs, (SELECT merge_digest({theirs_row}) FROM {H} AS t WHERE {theirs_key} = m.theirs) AS seen, (SELECT o.{key} FROM {T} AS o WHERE o.{key} = m.ours)
+SELECT {name}, m.theirs, (SELECT merge_digest({theirs_row}) FROM {H} AS t WHERE {theirs_key} = m.theirs) AS seen, m.ours, NOT EXISTS (SELECT 1 FROM {T} AS o WHERE o.{key} = m.ours)
   FROM temp._merge_moves AS m WHERE m.tab = {n} AND m.theirs <> m.ours AND seen IS NOT NULL;
 
 -- Rows that are not in OURS, or have another parent there.
 -- name: MERGE_NUMBERS_ADD_OTHERS
 INSERT OR REPLACE INTO main._merge_numbers
-SELECT {name}, d.becomes, (SELECT merge_digest({theirs_row}) FROM {H} AS t WHERE {theirs_key} = d.becomes) AS seen, CASE WHEN d.refused IS NULL THEN d.becomes END FROM temp._merge_d{n} AS d
+SELECT {name}, d.becomes, (SELECT merge_digest({theirs_row}) FROM {H} AS t WHERE {theirs_key} = d.becomes) AS seen, CASE WHEN d.refused IS NULL THEN d.becomes END, 0 FROM temp._merge_d{n} AS d
  WHERE d.op = 'I' AND NOT d.was AND (d.refused IS NOT NULL OR d.followed IS NOT NULL) AND seen IS NOT NULL AND NOT EXISTS (SELECT 1 FROM temp._merge_moves AS m WHERE m.tab = {n} AND (m.theirs = d.becomes OR m.ours = d.becomes));
+
+-- A row that was gone is there again only if this merge has put it there.
+-- name: MERGE_NUMBERS_GONE
+UPDATE main._merge_numbers AS x SET is_gone = NOT EXISTS (SELECT 1 FROM {T} AS o WHERE o.{key} = x.ours)
+    OR (is_gone AND NOT EXISTS (SELECT 1 FROM temp._merge_moves AS m WHERE m.tab = {n} AND m.theirs = x.theirs AND m.ours = x.ours))
+ WHERE table_name = {name} COLLATE NOCASE AND ours IS NOT NULL;
 
 -- name: MERGE_CONFLICTS_MAKE
 CREATE TABLE main._merge_conflicts(id INTEGER PRIMARY KEY, kind TEXT, table_name TEXT, row_key TEXT, column_name TEXT, base, ours, theirs, taken TEXT, note TEXT);
@@ -650,6 +663,24 @@ SELECT op, act, op = 'I' AND coalesce(o.n, 0) > 1 + coalesce(b.n, 0) AS is_alike
 
 -- name: MERGE_TOUCHED
 SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE act IN ('put', 'take'));
+
+-- name: MERGE_AMOUNTS_OF_THEIRS
+SELECT merge_digest(merge_bytes({name}, @n, b#, t#) || merge_bytes({K, |b#})) FROM temp._merge_d{n} WHERE op = 'U' AND NOT ~t#~b#~;
+
+-- name: MERGE_AMOUNTS_OF_OURS
+SELECT merge_digest(merge_bytes({name}, @n, @b, o.@o) || merge_bytes({K, |@b})) FROM {T} AS o JOIN {B} AS b ON {K AND |@b = o.@o} WHERE NOT ~o.@o~@b~;
+
+-- name: MERGE_AMOUNTS_MAKE
+CREATE TABLE IF NOT EXISTS main._merge_amounts(digest INTEGER PRIMARY KEY);
+
+-- name: MERGE_AMOUNTS_TAKE
+INSERT OR IGNORE INTO main._merge_amounts SELECT digest FROM theirs._merge_amounts;
+
+-- name: MERGE_AMOUNTS_ADD
+INSERT OR IGNORE INTO main._merge_amounts VALUES (%lld);
+
+-- name: MERGE_HAS_AMOUNTS
+SELECT EXISTS (SELECT 1 FROM %s._merge_amounts WHERE digest = %lld);
 
 -- ---- text for git diff ---------------------------------------------------------------------------
 

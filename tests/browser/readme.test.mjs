@@ -6,7 +6,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { launch, ROOT, serve, until } from './harness.mjs';
 
-const PAGES = ['docs/languages.md', 'packages/browser/README.md', 'docs/recipes/browser.md'];
+const PAGES = ['packages/browser/README.md', 'docs/recipes/browser.md'];
 const MODULE = 'sqlite-counter.mjs';
 
 const blocks = PAGES.flatMap((page) => [...fs.readFileSync(path.join(ROOT, page), 'utf8').matchAll(/^```js\n(.*?)^```$/gms)]

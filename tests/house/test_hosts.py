@@ -65,10 +65,8 @@ GO = ["env", "GO111MODULE=off", "GOPATH=/usr/share/gocode", "GOFLAGS=-tags=libsq
 
 # Name, language of the block, what tells it from others, how it is run, what fails without it.
 HOSTS = [
-    ("python", "python", "db.load_extension", ["/usr/bin/python3"], ["/usr/bin/python3", "-c", "import sqlite3; sqlite3.Connection.load_extension"]),
     ("perl", "perl", "", ["perl"], ["perl", "-MDBD::SQLite", "-e", "1"]),
     ("tcl", "tcl", "", ["tclsh"], ["sh", "-c", "echo 'if {[catch {package require sqlite3}]} {exit 1}' | tclsh"]),
-    ("node-sqlite3", "js", 'require("sqlite3")', ["node"], ["node", "-e", "require('sqlite3')"]),
     ("better-sqlite3", "js", 'require("better-sqlite3")("main.db")', ["node"], ["node", "-e", "require('better-sqlite3')(':memory:')"]),
     ("php", "php", "new SQLite3", ["php", "-d", f"sqlite3.extension_dir={(ROOT / 'build').resolve()}"],
      ["php", "-r", "new SQLite3(':memory:');"]),

@@ -3,8 +3,9 @@
 The model reads a file into rows that know themselves: a row with a number is known by its mark; one
 with a key by its key, in which numbers of other rows are replaced by those rows; rows without a key are
 counted. A reference is the row that it leads to; one that leads to no row that any file had is loose:
-another row may be given its number, so that nothing can be said of it, in this merge or a later one. So the model never looks at a number, which is what a
-merge may change; it joins the rows of two branches by UNIQUE values, merges column by column, and brings
+another row may be given its number, so that nothing can be said of it, in this merge or a later one. So is
+one that BASE has left to a row that it has not, nor OURS: a row that has moved is known by its values. So
+the model never looks at a number, which is what a merge may change; it joins the rows of two branches by UNIQUE values, merges column by column, and brings
 parents back. Where a constraint refuses a row, each row that differs from the model must be listed.
 """
 
@@ -89,6 +90,11 @@ class State:
         return {(t.name, uid, c) for t in self.tables for uid, row in self.rows[t.name].items() for c, value in row.items()
                 if c.to and c.is_declared and value[0] == "mark" and value not in self.rows.get(c.to.name, {})}
 
+    def left(self, other):
+        """References to rows that neither this file nor the other has."""
+        return {(t.name, uid, c) for t in self.tables for uid, row in self.rows[t.name].items() for c, value in row.items()
+                if c.to and value[0] == "mark" and not any(value in state.rows.get(c.to.name, {}) for state in (self, other))}
+
     def row_of(self, t, values, flat=False):
         row = {c: self.refer(c.to, v) if c.to else canonical(v) for c, v in values.items() if not c.generated and c.role != "id"}
         return tuple(row.items()) if flat else row
@@ -141,6 +147,8 @@ class Merge:
         earlier = set().union(*(merge.loose for merge in (self.before, self.other) if merge))
         known = lambda uid: uid and (*uid[:2], self.aliases.get((uid[1], uid[2]), uid[2])) if uid and uid[0] == "mark" else uid
         self.loose = {(t, known(uid), c) for t, uid, c in earlier} | self.base.loose | self.ours.loose | self.theirs.loose | self.ours.broken() | self.theirs.broken()
+        if self.before:
+            self.loose |= self.base.left(self.ours)
         self.loose_rows = {(t, uid) for t, uid, _ in self.loose}
 
     def is_loose(self, t, uid):
