@@ -693,9 +693,9 @@ void ctr_levelling_note(ctr_levelling *levels, ctr_side side, const ctr_levellin
 bool ctr_levelling_look(ctr_levelling *levels, ctr_file *file, const uint8_t mine[CTR_ID_SIZE],
                         const uint8_t theirs[CTR_ID_SIZE]);
 
-/* Grants to an id what levels the rows that are due, within a transaction that the file of this side
- * writes. Passes over those that wait there, for the other side, too. Returns how many grants there
- * are. */
+/* Grants to an id what levels the rows that are due, within a transaction that the file of this
+ * side writes. Passes over those that wait there, for the other side, too. Returns how many grants
+ * there are. */
 int64_t ctr_levelling_grant(ctr_levelling *levels, ctr_file *file, ctr_side side,
                             const uint8_t to[CTR_ID_SIZE]);
 
