@@ -41,7 +41,7 @@ CREATE TABLE IF NOT EXISTS "{schema}"."counter_replica"(
 -- A damaged table may have several such rows.
 -- name: IDENTITY_READ
 SELECT format, id, name, inode, birth, device, instance, number, random, renewed, renewal, witnessed, trust, refuses,
-       twist, floors, epoch, turn, names, holder
+       twist, floors, epoch, turn, names, holder, tables
   FROM "{schema}".counter_replica WHERE one = 1;
 
 -- SQLite prepares it again if the schema of the file has changed. Reads nothing.

@@ -37,8 +37,7 @@ static void refuse_twice(merge *m, const char *schema, const char *path, const c
     if (has_amounts(m, schema, digest) && !has_amounts(m, "base", digest))
         cli_fail(m->c,
                  "merge: %s has what was added in %s already, from a merge before, and it would "
-                 "count twice: as BASE give %s as it was at that merge, or --base-is-fork if as "
-                 "much was added once more",
+                 "count twice: as BASE give %s as it was at that merge",
                  merge_name_of(m, path), merge_name_of(m, from), merge_name_of(m, from));
 }
 

@@ -501,10 +501,11 @@ SELECT count(*) FROM temp._merge_moves WHERE tab = {n} AND why = 'moved';
 -- name: MERGE_SHOW_MOVED
 SELECT theirs, ours FROM temp._merge_moves WHERE tab = {n} AND why = 'moved' ORDER BY theirs;
 
--- Numbers that both sides changed, which might add up: INTEGER, no flag, no time.
+-- Numbers that both sides changed, which might add up: INTEGER, no time, and no flag: a column with nothing but 0 and 1.
 -- name: MERGE_GUESS_ADD
 SELECT count(*) FROM temp._merge_d{n} WHERE op = 'U' AND was AND refused IS NULL AND NOT ~t#~b#~ AND NOT ~o#~b#~
- HAVING min(typeof(b#) = 'integer' AND typeof(o#) = 'integer' AND typeof(t#) = 'integer') AND max(max(abs(b#), abs(o#), abs(t#))) BETWEEN 2 AND 99999999;
+ HAVING min(typeof(b#) = 'integer' AND typeof(o#) = 'integer' AND typeof(t#) = 'integer') AND max(max(abs(b#), abs(o#), abs(t#))) < 100000000
+    AND EXISTS (SELECT 1 FROM (SELECT @b AS v FROM {B} AS b UNION ALL SELECT o.@o FROM {T} AS o) WHERE v NOT IN (0, 1));
 
 -- name: MERGE_ADDED_UP
 SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE was AND refused IS NULL AND (op = 'I' OR (op = 'U' AND NOT ~t#~b#~ AND NOT ~o#~b#~)) AND @s);

@@ -206,7 +206,10 @@ int ctr_file_peek(ctr_file *file, ctr_identity *identity)
     bool there = file->has_objects
                      ? is_table_among(ctr_file_objects(file), "counter_replica")
                      : ctr_schema_is_table(file->conn, file->schema, "counter_replica");
-    if (there) read_row(file, identity);
+    if (there) {
+        read_row(file, identity);
+        ctr_identity_refuse_unreleased(file->conn);
+    }
     return ctr_rc(file->conn);
 }
 

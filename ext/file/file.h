@@ -29,7 +29,7 @@
  * file/identity.c reads and writes the rows; file/file.c checks whether they are still true. */
 
 enum {
-    CTR_FILE_FORMAT = 1006,        /* of development; that of the release is 3 */
+    CTR_FILE_FORMAT = 3,
     CTR_NAME_MAX = 255,            /* bytes of a replica's name */
     CTR_REFUSAL_MAX = 31,          /* bytes of the stored reason not to count */
     CTR_EPOCH_MAX = (1 << 30) - 1, /* so that no clock exceeds CTR_CLOCK_MAX */
@@ -664,6 +664,10 @@ int ctr_file_look(ctr_file *file);
 
 /* Reads the identity from CTR_SQL_IDENTITY_READ, prepared on the schema; resets the statement. */
 void ctr_identity_take(ctr_conn *conn, ctr_identity *identity, sqlite3_stmt *rows);
+
+/* If it could not be prepared because counter_replica lacks a column, says that the file was never
+ * one of a release: files of development had the number 3, too. */
+void ctr_identity_refuse_unreleased(ctr_conn *conn);
 
 /* The only function that changes a lineage. file->identity becomes the new one. */
 void ctr_succession_follow(ctr_file *file, ctr_verdict verdict);

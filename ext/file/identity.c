@@ -30,14 +30,17 @@ enum {
     READ_HOLDER
 };
 
+enum { DEVELOPMENT = 1000 /* before 3.0.0 files had the formats 1001, 1002, ... */ };
+
 static int check(ctr_conn *conn, int64_t format, int id_size)
 {
-    if (format > CTR_FILE_FORMAT)
+    const bool is_of_development = format > DEVELOPMENT && format < 2 * DEVELOPMENT;
+    if (format > CTR_FILE_FORMAT && !is_of_development)
         return ctr_problem_set(conn, SQLITE_ERROR,
                                "the file was written by a newer version: format %lld, this library "
                                "knows %d; install a newer sqlite-counter",
                                (long long)format, CTR_FILE_FORMAT);
-    if (format >= 1 && format < CTR_FILE_FORMAT)
+    if (is_of_development || (format >= 1 && format < CTR_FILE_FORMAT))
         return ctr_problem_set(conn, SQLITE_ERROR,
                                "the file is of format %lld, which was never released: this library "
                                "knows format %d",
@@ -170,13 +173,30 @@ void ctr_identity_take(ctr_conn *conn, ctr_identity *identity, sqlite3_stmt *row
     sqlite3_reset(rows);
 }
 
+void ctr_identity_refuse_unreleased(ctr_conn *conn)
+{
+    if (ctr_rc(conn) != SQLITE_ERROR) return;
+    ctr_problem said = ctr_problem_take(conn);
+    bool lacks = strstr(ctr_problem_text(&said), "no such column") != NULL;
+    if (lacks) ctr_problem_close(&said);
+    if (lacks)
+        ctr_problem_set(conn, SQLITE_ERROR,
+                        "counter_replica lacks a column: the file is damaged, or of a version that "
+                        "was never released");
+    else
+        ctr_problem_raise(conn, &said);
+}
+
 int ctr_identity_read(ctr_identity *identity, ctr_conn *conn, const char *schema)
 {
     *identity = (ctr_identity){0};
     if (!ctr_schema_is_table(conn, schema, "counter_replica")) return ctr_rc(conn);
     ctr_run run = ctr_run_on(conn, schema, NULL);
     sqlite3_stmt *rows = ctr_run_prepare(&run, CTR_SQL_IDENTITY_READ);
-    if (rows) ctr_identity_take(conn, identity, rows);
+    if (rows)
+        ctr_identity_take(conn, identity, rows);
+    else
+        ctr_identity_refuse_unreleased(conn);
     sqlite3_finalize(rows);
     return ctr_rc(conn);
 }

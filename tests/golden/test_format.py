@@ -1,7 +1,8 @@
 """test_format.py - a file that was written in the present format stays readable; newer ones are refused whole, and so
 are formats that were never released.
 
-format1006.db and bounded1006.db were written by `make` beside this file, and stay as they are; the others by earlier ones.
+format3.db and bounded3.db were written by `make` beside this file, and stay as they are; the others during development, in
+formats that were never released.
 """
 import pathlib
 import shutil
@@ -16,8 +17,10 @@ VIEWS = [("/", 12, 331, 77, 2), ("/a", 12, 9, 0, None), ("/c", 15, -7, 0, 0), ("
 THINGS = [(-2**63, 1), ("it's", 3), (b"\x00\xff", 4), ("zero", 2**63 - 1), ("Tea", 4)]
 DIGESTS = ("56188c4e-6050-50b5-9da8-2d54d70199d5", "1482324b-4a6d-5ccf-9f3e-9aee8f250029")
 MAIN, EAST = "9b39dc4c-8ea0-3144-b740-42f17abae090", "03e11928-372f-3ca6-a88c-0ecc5f255f4c"
-UNRELEASED = "the file is of format {}, which was never released: this library knows format 1006"
-NEWER = "the file was written by a newer version: format 1007, this library knows 1006; install a newer sqlite-counter"
+UNRELEASED = "the file is of format {}, which was never released: this library knows format 3"
+LACKS = "counter_replica lacks a column: the file is damaged, or of a version that was never released"
+BEFORE_3 = ["format1", "format2", "unreleased3", "format1001"]
+NEWER = "the file was written by a newer version: format 4, this library knows 3; install a newer sqlite-counter"
 LEVELS = [(1, 10), (2, 3), (3, 9223372036854775008), (4, -3), *((k, k) for k in range(5, 41)), (41, 1)]
 
 
@@ -44,7 +47,7 @@ def check(db):
 
 @pytest.fixture
 def path(tmp_path):
-    return pathlib.Path(shutil.copyfile(HERE / "format1006.db", tmp_path / "it.db"))
+    return pathlib.Path(shutil.copyfile(HERE / "format3.db", tmp_path / "it.db"))
 
 
 def test_everything_that_was_counted_is_there(path):
@@ -89,7 +92,7 @@ def test_a_table_whose_keys_sqlite_gives_out_is_there(path):
 
 
 def test_rights_to_bounded_counters_are_there_and_a_copy_has_none(tmp_path):
-    db = connect(shutil.copyfile(HERE / "bounded1006.db", tmp_path / "bounded.db"))
+    db = connect(shutil.copyfile(HERE / "bounded3.db", tmp_path / "bounded.db"))
     maker, = ask(db, "SELECT counter_id()")[0]
     assert set(ask(db, "SELECT key, id, rights FROM counter_rights('seats')")) == {
         ('["A"]', maker, 5), ('["A"]', "11111111-1111-4111-8111-111111111111", 4)}
@@ -196,7 +199,7 @@ def test_it_pulls_what_others_have_counted(path, tmp_path):
 
 def test_the_script_still_writes_the_same(tmp_path):
     subprocess.run([HERE / "make", tmp_path], check=True)
-    db = connect(tmp_path / "format1006.db")
+    db = connect(tmp_path / "format3.db")
     assert digests(db) == DIGESTS
     assert ask(db, "SELECT * FROM page_views") == VIEWS
     assert ask(db, "SELECT * FROM levels") == LEVELS
@@ -205,14 +208,17 @@ def test_the_script_still_writes_the_same(tmp_path):
 
 # ---- other formats ----
 
-@pytest.fixture(params=[1, 2, 3, 1001, 1002, 1003, 1004, 1005, "newer"])
+@pytest.fixture(params=[*BEFORE_3, 1002, 1003, 1004, 1005, 1006, "newer"])
 def strange(request, path):
     """A file of another format, and the sentence."""
+    if request.param in BEFORE_3:
+        shutil.copyfile(HERE / f"{request.param}.db", path)
+        return path, LACKS
     if request.param != "newer":
         shutil.copyfile(HERE / f"format{request.param}.db", path)
         return path, UNRELEASED.format(request.param)
     plain = sqlite3.connect(path)
-    plain.execute("UPDATE counter_replica SET format = 1007")
+    plain.execute("UPDATE counter_replica SET format = 4")
     plain.commit()
     plain.close()
     return path, NEWER
@@ -244,7 +250,7 @@ def strange(request, path):
 def test_a_file_of_another_format_is_refused_by_a_sentence_and_not_changed(strange, tmp_path, monkeypatch, sql, where):
     strange, sentence = strange
     monkeypatch.chdir(tmp_path)
-    shutil.copyfile(HERE / "format1006.db", "other.db")
+    shutil.copyfile(HERE / "format3.db", "other.db")
     before = strange.read_bytes()
     db = connect(strange)
     assert refused(db, sql) == where + sentence

@@ -110,39 +110,39 @@ SELECT * FROM v;
 -- # a-newer-file-is-refused-for-reading-and-writing
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1);
-UPDATE counter_replica SET format = 1009;
+UPDATE counter_replica SET format = 9;
 INSERT INTO v VALUES('x', 1);
---! v: the file was written by a newer version: format 1009, this library knows 1006; install a newer sqlite-counter
+--! v: the file was written by a newer version: format 9, this library knows 3; install a newer sqlite-counter
 --@ reopen
 SELECT * FROM v;
---! v: the file was written by a newer version: format 1009, this library knows 1006; install a newer sqlite-counter
+--! v: the file was written by a newer version: format 9, this library knows 3; install a newer sqlite-counter
 SELECT counter_table_digest('v');
---! counter_table_digest: the file was written by a newer version: format 1009, this library knows 1006; install a newer sqlite-counter
+--! counter_table_digest: the file was written by a newer version: format 9, this library knows 3; install a newer sqlite-counter
 SELECT * FROM counter_digests('v', 4);
---! counter_digests: the file was written by a newer version: format 1009, this library knows 1006; install a newer sqlite-counter
+--! counter_digests: the file was written by a newer version: format 9, this library knows 3; install a newer sqlite-counter
 SELECT * FROM counter_floors('v');
---! counter_floors: the file was written by a newer version: format 1009, this library knows 1006; install a newer sqlite-counter
+--! counter_floors: the file was written by a newer version: format 9, this library knows 3; install a newer sqlite-counter
 SELECT * FROM counter_purge('v');
---! counter_purge: the file was written by a newer version: format 1009, this library knows 1006; install a newer sqlite-counter
+--! counter_purge: the file was written by a newer version: format 9, this library knows 3; install a newer sqlite-counter
 SELECT * FROM counter_size('v');
---! counter_size: the file was written by a newer version: format 1009, this library knows 1006; install a newer sqlite-counter
+--! counter_size: the file was written by a newer version: format 9, this library knows 3; install a newer sqlite-counter
 SELECT * FROM counter_ids('v');
---! counter_ids: the file was written by a newer version: format 1009, this library knows 1006; install a newer sqlite-counter
+--! counter_ids: the file was written by a newer version: format 9, this library knows 3; install a newer sqlite-counter
 UPDATE v SET n = 5 WHERE k = 'x';
---! v: the file was written by a newer version: format 1009, this library knows 1006; install a newer sqlite-counter
+--! v: the file was written by a newer version: format 9, this library knows 3; install a newer sqlite-counter
 ALTER TABLE v RENAME TO w;
---! v: the file was written by a newer version: format 1009, this library knows 1006; install a newer sqlite-counter
+--! v: the file was written by a newer version: format 9, this library knows 3; install a newer sqlite-counter
 DROP TABLE v;
 --! attempt to write a readonly database
 UPDATE counter_replica SET format = 1;
 SELECT * FROM v;
---! v: the file is of format 1, which was never released: this library knows format 1006
-UPDATE counter_replica SET format = 1006;
+--! v: the file is of format 1, which was never released: this library knows format 3
+UPDATE counter_replica SET format = 3;
 CREATE VIRTUAL TABLE empty USING counter(k TEXT PRIMARY KEY, n COUNTER);
-UPDATE counter_replica SET format = 1009;
+UPDATE counter_replica SET format = 9;
 --@ reopen
 ALTER TABLE empty RENAME TO w;
---! empty: the file was written by a newer version: format 1009, this library knows 1006; install a newer sqlite-counter
+--! empty: the file was written by a newer version: format 9, this library knows 3; install a newer sqlite-counter
 DROP TABLE empty;
 --! attempt to write a readonly database
 SELECT name FROM counter_tables ORDER BY 1;
@@ -170,12 +170,12 @@ ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO phone.v VALUES('x', 1);
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
-UPDATE phone.counter_replica SET format = 1007;
+UPDATE phone.counter_replica SET format = 4;
 SELECT * FROM counter_pull('phone');
---! counter_pull: the giving file: the file was written by a newer version: format 1007, this library knows 1006; install a newer sqlite-counter
+--! counter_pull: the giving file: the file was written by a newer version: format 4, this library knows 3; install a newer sqlite-counter
 SELECT * FROM counter_push('phone');
---! counter_push: the taking file: the file was written by a newer version: format 1007, this library knows 1006; install a newer sqlite-counter
-UPDATE phone.counter_replica SET format = 1006, id = x'00';
+--! counter_push: the taking file: the file was written by a newer version: format 4, this library knows 3; install a newer sqlite-counter
+UPDATE phone.counter_replica SET format = 3, id = x'00';
 SELECT * FROM counter_pull('phone');
 --! counter_pull: the giving file: counter_replica is damaged: an id of 1 bytes instead of 16
 DELETE FROM phone.counter_replica;
@@ -310,13 +310,13 @@ SELECT length(counter_init());
 UPDATE counter_replica SET format = 0;
 SELECT counter_id();
 --! counter_id: counter_replica is damaged: format 0
-UPDATE counter_replica SET format = 1006, name = hex(zeroblob(200));
+UPDATE counter_replica SET format = 3, name = hex(zeroblob(200));
 SELECT counter_id();
 --! counter_id: counter_replica is damaged: a name of more than 255 bytes
 DROP TABLE counter_replica;
 CREATE TABLE counter_replica(something);
 SELECT counter_id();
---!~ counter_id: no such column: *
+--! counter_id: counter_replica lacks a column: the file is damaged, or of a version that was never released
 
 -- # integrity-check-finds-a-row-that-no-delta-would-find
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
@@ -607,12 +607,12 @@ CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
 SELECT counter_track('t', 'n');
 --= 0
 INSERT INTO t VALUES('x', 1);
-UPDATE counter_replica SET format = 1007;
+UPDATE counter_replica SET format = 4;
 SELECT counter_untrack('t');
---! counter_untrack: the file was written by a newer version: format 1007, this library knows 1006; install a newer sqlite-counter
+--! counter_untrack: the file was written by a newer version: format 4, this library knows 3; install a newer sqlite-counter
 SELECT counter_untrack('t', 'n');
---! counter_untrack: the file was written by a newer version: format 1007, this library knows 1006; install a newer sqlite-counter
-UPDATE counter_replica SET format = 1006;
+--! counter_untrack: the file was written by a newer version: format 4, this library knows 3; install a newer sqlite-counter
+UPDATE counter_replica SET format = 3;
 SELECT counter_untrack('t');
 --= 1
 

@@ -13,7 +13,7 @@ CREATE TEMP TABLE was AS SELECT counter_id() AS id;
 SELECT id = counter_init(), id = counter_id(), id = counter_id('main'), length(id) FROM was;
 --= 1|1|1|36
 SELECT hex(id) = upper(replace(counter_id(), '-', '')), format, name FROM counter_replica;
---= 1|1006|NULL
+--= 1|3|NULL
 
 -- # a-named-id-is-that-of-uuidgen
 SELECT counter_init('dc1:rack1');
@@ -111,11 +111,11 @@ SELECT counter_init();
 -- # a-newer-format-is-refused
 SELECT length(counter_init());
 --= 36
-UPDATE counter_replica SET format = 1007;
+UPDATE counter_replica SET format = 4;
 SELECT counter_id();
---! counter_id: the file was written by a newer version: format 1007, this library knows 1006; install a newer sqlite-counter
+--! counter_id: the file was written by a newer version: format 4, this library knows 3; install a newer sqlite-counter
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
---! v: the file was written by a newer version: format 1007, this library knows 1006; install a newer sqlite-counter
+--! v: the file was written by a newer version: format 4, this library knows 3; install a newer sqlite-counter
 
 -- # a-view-is-no-identity
 CREATE VIEW counter_replica AS SELECT 1 AS one, 1 AS format, zeroblob(16) AS id, NULL AS name;
@@ -756,10 +756,10 @@ SELECT * FROM counter_sources;
 -- # counter-remove-refuses-a-file-of-a-newer-format-and-a-damaged-one
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 DROP TABLE v;
-UPDATE counter_replica SET format = 1099;
+UPDATE counter_replica SET format = 99;
 SELECT counter_remove();
---!~ counter_remove: *format 1099*
-UPDATE counter_replica SET format = 1006, id = x'00';
+--!~ counter_remove: *format 99*
+UPDATE counter_replica SET format = 3, id = x'00';
 SELECT counter_remove();
 --!~ counter_remove: counter_replica is damaged: an id of 1 bytes instead of 16*counter_fork('main')*
 SELECT count(*) FROM sqlite_master WHERE name GLOB 'counter_*' AND type = 'table';
