@@ -52,8 +52,7 @@ on west <<'SQL'
 UPDATE seats SET free = free - 5, sold = sold + 5 WHERE hall = 'A';
 SQL
 
-say '4. GRANTED. The office can be reached again, and has three. A push brings the grant; a sync would level, and give' \
-    '   the office half of what the door has.'
+say '4. GRANTED. The office can be reached again, and has three. A push brings the grant, as a sync would.'
 program grant office.db seats A 3 --to east.db
 on office <<'SQL'
 SELECT table_name, rows_changed FROM counter_push('east.db');

@@ -20,6 +20,10 @@ SELECT name, value, seq, rows FROM "{schema}".counter_state
 SELECT 1 FROM "{schema}".counter_state
  WHERE tab = :tab AND kind BETWEEN 'counter' AND 'counter' AND rows = 1;
 
+-- The same of any table.
+-- name: COLUMNS_ANY_BOUNDED_OF_FILE
+SELECT 1 FROM "{schema}".counter_state WHERE kind BETWEEN 'counter' AND 'counter' AND rows = 1 LIMIT 1;
+
 -- Notes that this file has ended the counter itself.
 -- name: COLUMNS_ENDED
 INSERT OR REPLACE INTO "{schema}".counter_state(tab, kind, name) VALUES (:tab, 'ended', :name);

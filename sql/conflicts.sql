@@ -25,3 +25,23 @@ SELECT strftime('%Y-%m-%d %H:%M:%f', 'now'), :table, :key, :column, :id,
       AND ("table", "key", "column", id, why) = (:table, :key, :column, :id, :why)
       AND clock IS :clock AND value IS :value
       AND their_clock IS :their_clock AND their_value IS :their_value);
+
+-- The former ids, the newest first; 1 if all that is listed under one came with tokens; why the next
+-- id was taken.
+-- name: CONFLICTS_GIVEN_UP
+SELECT former.id,
+       (SELECT min(why LIKE 'device %') FROM "{schema}".counter_conflicts
+         WHERE upper(replace(id, '-', '')) = hex(former.id)),
+       (SELECT why FROM "{schema}".counter_replica
+         WHERE one = 1 OR one > former.one ORDER BY one > 1 DESC, one LIMIT 1)
+  FROM "{schema}".counter_replica AS former
+ WHERE one > 1
+ ORDER BY one DESC;
+
+-- The highest clock that is listed for a counter, 0 if there is none.
+-- name: CONFLICTS_CLOCK
+SELECT coalesce(max(their_clock), 0) FROM "{schema}".counter_conflicts
+ WHERE ("table", "key", "column") = (:table, :key, :column) AND upper(replace(id, '-', '')) = hex(:id);
+
+-- name: CONFLICTS_DISMISS
+DELETE FROM "{schema}".counter_conflicts WHERE upper(replace(id, '-', '')) = hex(:id);

@@ -448,20 +448,21 @@ static int code_of_refusal(const ctr_table *table)
     return mode == SQLITE_FAIL && table->tracker ? SQLITE_ERROR : SQLITE_CONSTRAINT_CHECK;
 }
 
-/* "1 of the 12", "none of the 12" */
-static const char *amount_of(ctr_conn *conn, int64_t n, const ctr_sum *all)
+/* "1 more of the 12" with the word " more", "none of the 12" */
+static const char *amount_of(ctr_conn *conn, int64_t n, const char *word, const ctr_sum *all)
 {
-    if (n <= 0) return ctr_text_print(conn, "none of the %lld", (long long)ctr_sum_clamp(all));
-    return ctr_text_print(conn, "%lld of the %lld", (long long)n, (long long)ctr_sum_clamp(all));
+    const long long of = ctr_sum_clamp(all);
+    if (n <= 0) return ctr_text_print(conn, "none of the %lld", of);
+    return ctr_text_print(conn, "%lld%s of the %lld", (long long)n, word, of);
 }
 
 /* A copy takes a new id when it writes, which goes with the statement that is refused. */
 static const char *how_to_get_rights(const ctr_table *table)
 {
     return ctr_file_is_new(table->file)
-               ? "as a copy it has none of its own: SELECT counter_settle(), have a file grant it "
+               ? "as a copy it has none of its own: SELECT counter_settle(), have a file grant "
                  "some, or sync with one"
-               : "have a file grant it some, or sync with one";
+               : "have a file grant some, or sync with one";
 }
 
 static void refuse_right(ctr_table *table, int counter, const char *verb, int64_t n,
@@ -471,7 +472,7 @@ static void refuse_right(ctr_table *table, int counter, const char *verb, int64_
     char *key = ctr_table_found(table) ? found_key_text(table) : ctr_table_key_text(table);
     ctr_problem_set(conn, code_of_refusal(table), "row %s: column %s: this file may %s %s: %s",
                     key ? key : "", ctr_shape_counter_name(&table->shape, counter), verb,
-                    amount_of(conn, n, all), how_to_get_rights(table));
+                    amount_of(conn, n, " more", all), how_to_get_rights(table));
     sqlite3_free(key);
 }
 
@@ -511,7 +512,7 @@ static void refuse_end(ctr_table *table, int counter, const char *key, const ctr
                     "this file, or count anew what is there by the command 'reset %s', which ends "
                     "their rights",
                     key ? key : "", ctr_shape_counter_name(&table->shape, counter),
-                    amount_of(table->joined.conn, ctr_sum_clamp(others), all),
+                    amount_of(table->joined.conn, ctr_sum_clamp(others), "", all),
                     ctr_shape_counter_name(&table->shape, counter));
 }
 
@@ -654,6 +655,23 @@ int ctr_write_carry(ctr_table *table, const ctr_carried *carried, int64_t value)
     if (!leader) return ctr_rc(conn);
     return refuse_life(table, counter,
                        ctr_row_grant(table->row, counter, carried->right.id, n, leader));
+}
+
+void ctr_write_refuse_below(ctr_table *table, const ctr_carried *carried)
+{
+    if (!ctr_sum_is_negative(&carried->value)) {
+        refuse_right(table, carried->counter, "take", ctr_sum_clamp(&carried->mine),
+                     &carried->value);
+        return;
+    }
+    char *key = ctr_table_key_text(table);
+    ctr_problem_set(table->joined.conn, code_of_refusal(table),
+                    "row %s: column %s: under its former key the row shows %lld, a debt, which "
+                    "takes no other key: merge with all files, or count up what is there, and "
+                    "change the key when it shows 0 or more",
+                    key ? key : "", ctr_shape_counter_name(&table->shape, carried->counter),
+                    (long long)ctr_sum_clamp(&carried->value));
+    sqlite3_free(key);
 }
 
 void ctr_write_refuse_carried(ctr_table *table, const ctr_carried *carried)

@@ -44,6 +44,18 @@ static const char *replica_name(sqlite3_context *ctx, sqlite3_value *value)
     return NULL;
 }
 
+/* The general sentence asks for a name before the first table, and such a file takes no bound. */
+static void refuse_bounded(ctr_conn *conn, const char *name)
+{
+    ctr_run run = ctr_run_on(conn, "main", NULL);
+    if (ctr_schema_object(conn, "main", "counter_state") == CTR_OBJECT_TABLE &&
+        ctr_run_once(&run, ctr_run_prepare(&run, CTR_SQL_COLUMNS_ANY_BOUNDED_OF_FILE)))
+        ctr_problem_set(conn, SQLITE_ERROR,
+                        "main has a bounded counter, and cannot become '%s': a file with a name "
+                        "takes no bound, for its successor would take again what it has taken",
+                        name);
+}
+
 /* A file that already has its identity is only read. */
 static void fn_init(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
@@ -64,6 +76,7 @@ static void fn_init(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     ctr_problem_begin(conn, &problem);
     ctr_identity_read(&identity, conn, "main");
     if (identity.present) {
+        if (name && !*identity.name) refuse_bounded(conn, name);
         ctr_identity_check_name(conn, &identity, "main", name);
         if (pending && identity.turn == CTR_TURN_NONE)
             ctr_problem_set(conn, SQLITE_ERROR,

@@ -1,4 +1,5 @@
-/* functions/bound.c - counter_bound: a counter that never goes below 0, in all files together.
+/* functions/bound.c - counter_bound: a counter that never goes below 0, in all files together;
+ * counter_dismiss: what this file may take after a device has made it take another id.
  *
  *     SELECT counter_bound('seats', 'free');
  *
@@ -53,27 +54,21 @@ static void find_column(bounding *call, const char *name)
 static int64_t look_at_rights(bounding *call, ctr_row *row, ctr_changes *due)
 {
     int64_t n = 0;
-    ctr_walk walk;
-    ctr_rights rights = {.list = NULL};
-    const int column = CTR_WALK_COLUMNS + row->shape->counters[call->counter];
-    ctr_stream_walk_open(&walk, row, CTR_WALK_ALL, 0);
-    while (ctr_stream_walk_next(&walk)) {
-        ctr_cell cell;
+    ctr_rights_walk walk;
+    ctr_rights_walk_open(&walk, row);
+    while (ctr_rights_walk_next(&walk)) {
         bool owes = false, lost = false;
-        if (ctr_row_open_cell(row, walk.row, column, call->counter, &cell) ||
-            ctr_rights_read(&rights, row->tab, &cell))
-            break;
-        for (size_t i = 0; i < rights.n; i++) {
-            const ctr_right *right = &rights.list[i];
+        if (walk.counter != call->counter) continue;
+        for (size_t i = 0; i < walk.rights.n; i++) {
+            const ctr_right *right = &walk.rights.list[i];
             owes = owes || ctr_sum_is_negative(&right->n);
             lost = lost || (ctr_rights_is_lost(right->id) && ctr_sum_is_positive(&right->n));
         }
         n += owes || lost;
-        const int64_t id = sqlite3_column_int64(walk.row, CTR_WALK_ID);
+        const int64_t id = sqlite3_column_int64(walk.rows.row, CTR_WALK_ID);
         if (owes && due) ctr_changes_add(call->conn, due, &(ctr_change_of_row){.row = id});
     }
-    ctr_stream_walk_close(&walk);
-    ctr_rights_close_list(&rights);
+    ctr_rights_walk_close(&walk);
     return n;
 }
 
@@ -189,8 +184,185 @@ static void fn_bound(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     sqlite3_free(call.table);
 }
 
+/* =================================================================================================
+ * dismiss - counter_dismiss: what devices sent under an id of this file is not true.
+ *
+ *     SELECT counter_dismiss([schema]);
+ *
+ * A file that receives counts under its own id which it lacks takes another id: it may have been
+ * restored (merge/merge.c). What it may take of bounded counters stays with the former id, for a
+ * file that is behind what it has counted would take twice. Only its owner knows whether the device
+ * told the truth. This call says that it did not: the former id grants all that it holds to the
+ * present one, with a clock above the one that was sent, and counter_conflicts forgets it. The
+ * result is the number of counters of rows in which it held something.
+ *
+ * Of several ids that were given up so, one after the other, the present one gets what all held.
+ * Where an id was given up for any other reason, as a copy does, the former one may be in use. */
+
+static const char COUNTER_DISMISS[] = "counter_dismiss";
+
+/* One call. */
+typedef struct dismissing {
+    ctr_conn *conn;
+    ctr_file *file;       /* borrowed */
+    ctr_own_ids given_up; /* owned */
+    int64_t moved;
+} dismissing;
+
+static void find_given_up(dismissing *call)
+{
+    enum { FORMER, SENT, WHY_NEXT };
+    ctr_own_ids *given_up = &call->given_up;
+    ctr_run run = ctr_file_run(call->file);
+    ctr_run_do(&run, CTR_SQL_CONFLICTS_CREATE, NULL);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CONFLICTS_GIVEN_UP);
+    while (ctr_run_row(&run, row)) {
+        const void *id = sqlite3_column_blob(row, FORMER);
+        const char *why = ctr_text_column(call->conn, row, WHY_NEXT);
+        if (!id || sqlite3_column_bytes(row, FORMER) != CTR_ID_SIZE || !why ||
+            strcmp(why, ctr_lineage_why(CTR_WHY_CONFLICT)) != 0 || !sqlite3_column_int(row, SENT))
+            break;
+        uint8_t *ids = ctr_array_room(call->conn, given_up->ids, &given_up->room, given_up->n + 1,
+                                      CTR_ID_SIZE);
+        if (!ids) break;
+        given_up->ids = ids;
+        memcpy(ids + given_up->n++ * CTR_ID_SIZE, id, CTR_ID_SIZE);
+    }
+    sqlite3_finalize(row);
+    if (given_up->n == 0 && ctr_rc(call->conn) == SQLITE_OK)
+        ctr_problem_set(call->conn, SQLITE_ERROR,
+                        "there is nothing to dismiss: the present id was not taken because of what "
+                        "a device sent, or counter_conflicts lists that no more");
+}
+
+/* Grants the file what one id holds of a counter of the row that was found. */
+static void take_over(dismissing *call, ctr_row *row, int counter, const char *birth,
+                      const char *key, const ctr_right *held)
+{
+    const char *name = ctr_shape_counter_name(row->shape, counter);
+    const int64_t n = ctr_sum_clamp(&held->n);
+    ctr_run run = ctr_file_run(call->file);
+    sqlite3_stmt *sent = ctr_run_prepare(&run, CTR_SQL_CONFLICTS_CLOCK);
+    ctr_run_bind_text(&run, sent, ":table", birth);
+    ctr_run_bind_text(&run, sent, ":key", key);
+    ctr_run_bind_text(&run, sent, ":column", name);
+    ctr_run_bind_id(&run, sent, ":id", held->id);
+    ctr_leader former = {.least = 1};
+    if (ctr_run_row(&run, sent)) former.least += sqlite3_column_int64(sent, 0);
+    sqlite3_finalize(sent);
+    if (ctr_rc(call->conn) != SQLITE_OK) return;
+    memcpy(former.id, held->id, CTR_ID_SIZE);
+    if (former.least > CTR_CLOCK_MAX ||
+        ctr_row_grant(row, counter, row->tab->id, n, &former) != CTR_OK) {
+        ctr_problem_set(call->conn, SQLITE_ERROR,
+                        "a device has sent the last clock that there is: 'reset %s' ends the "
+                        "rights of all",
+                        name);
+        ctr_row_problem_at(row, row->rowid, counter);
+    }
+    call->moved++;
+}
+
+static void take_over_row(dismissing *call, ctr_row *row, const char *birth, int64_t rowid)
+{
+    ctr_rights rights = {.list = NULL};
+    if (ctr_row_find_rowid(row, rowid) || !row->found) return;
+    char *key = ctr_row_key_text(row, rowid);
+    for (int i = 0; key && i < row->shape->n_counters; i++) {
+        if (!row->shape->columns[row->shape->counters[i]].bounded ||
+            ctr_rights_read(&rights, row->tab, &row->cells[i]))
+            continue;
+        for (size_t k = 0; k < call->given_up.n && ctr_rc(call->conn) == SQLITE_OK; k++) {
+            ctr_right held;
+            memcpy(held.id, call->given_up.ids + k * CTR_ID_SIZE, CTR_ID_SIZE);
+            held.n = ctr_rights_find(&rights, held.id);
+            if (ctr_sum_is_positive(&held.n)) take_over(call, row, i, birth, key, &held);
+        }
+    }
+    sqlite3_free(key);
+    ctr_rights_close_list(&rights);
+    if (ctr_rc(call->conn) == SQLITE_OK && ctr_row_is_staged(row)) ctr_row_write(row, NULL);
+}
+
+/* Lists the rows to which an id that was given up holds rights, then changes them. */
+static void take_over_rows(dismissing *call, ctr_row *row, const ctr_catalog_entry *entry)
+{
+    ctr_changes due = {0};
+    ctr_rights_walk walk;
+    ctr_run run = ctr_run_on(call->conn, call->file->schema, entry->name);
+    ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL); /* of its end */
+    ctr_rights_walk_open(&walk, row);
+    while (ctr_rc(call->conn) == SQLITE_OK && ctr_rights_walk_next(&walk)) {
+        bool any = false;
+        for (size_t k = 0; k < call->given_up.n; k++) {
+            const ctr_sum held =
+                ctr_rights_find(&walk.rights, call->given_up.ids + k * CTR_ID_SIZE);
+            any = any || ctr_sum_is_positive(&held);
+        }
+        const int64_t id = sqlite3_column_int64(walk.rows.row, CTR_WALK_ID);
+        if (any && (due.n == 0 || due.rows[due.n - 1].row != id))
+            ctr_changes_add(call->conn, &due, &(ctr_change_of_row){.row = id});
+    }
+    ctr_rights_walk_close(&walk);
+    for (size_t i = 0; i < due.n && ctr_rc(call->conn) == SQLITE_OK; i++)
+        take_over_row(call, row, entry->birth, due.rows[i].row);
+    sqlite3_free(due.rows);
+}
+
+static void take_over_table(dismissing *call, const ctr_catalog_entry *entry)
+{
+    ctr_row row;
+    ctr_shape shape = {0};
+    if (ctr_stored_read(&shape, call->conn, call->file->schema, entry->name) == SQLITE_OK &&
+        shape.bounded) {
+        ctr_row_open(&row, call->file, entry->name, &shape);
+        row.whole = true;
+        if (ctr_rc(call->conn) == SQLITE_OK) take_over_rows(call, &row, entry);
+        ctr_row_close(&row);
+    }
+    ctr_shape_close(&shape);
+}
+
+static void dismiss(dismissing *call)
+{
+    ctr_catalog catalog = {0};
+    if (!ctr_file_identity(call->file)) return; /* a copy takes its own id first */
+    find_given_up(call);
+    if (ctr_rc(call->conn) == SQLITE_OK) ctr_catalog_read(&catalog, call->file);
+    for (int i = 0; i < catalog.n && ctr_rc(call->conn) == SQLITE_OK; i++)
+        take_over_table(call, &catalog.entries[i]);
+    ctr_catalog_close(&catalog);
+    ctr_run run = ctr_file_run(call->file);
+    for (size_t k = 0; k < call->given_up.n && ctr_rc(call->conn) == SQLITE_OK; k++)
+        ctr_run_with(&run, CTR_SQL_CONFLICTS_DISMISS, ":id d",
+                     call->given_up.ids + k * CTR_ID_SIZE);
+    ctr_conflicts_close_own(&call->given_up);
+}
+
+static void fn_dismiss(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    dismissing call = {.conn = sqlite3_user_data(ctx)};
+    const char *schema = ctr_arg_schema(ctx, COUNTER_DISMISS, argc > 0 ? argv[0] : NULL);
+    if (!schema) return;
+    int64_t inserted = sqlite3_last_insert_rowid(call.conn->db);
+    ctr_problem problem;
+    ctr_session session;
+    ctr_problem_begin(call.conn, &problem);
+    if (ctr_session_begin(&session, call.conn, true) == SQLITE_OK) {
+        ctr_session_lock(&session, schema);
+        if (ctr_rc(call.conn) == SQLITE_OK) ctr_events_append(call.conn);
+        call.file = ctr_rc(call.conn) == SQLITE_OK ? ctr_file_of(call.conn, schema) : NULL;
+        if (call.file) dismiss(&call);
+        ctr_events_write_ahead(call.conn);
+    }
+    ctr_session_end(&session);
+    sqlite3_set_last_insert_rowid(call.conn->db, inserted);
+    if (ctr_arg_problem(ctx, COUNTER_DISMISS, &problem)) sqlite3_result_int64(ctx, call.moved);
+}
+
 int ctr_bound_register(sqlite3 *db, ctr_conn *conn)
 {
-    static const ctr_function FUNCTIONS[] = {{COUNTER_BOUND, 2, 2, CTR_ADMIN, fn_bound}};
+    static const ctr_function FUNCTIONS[] = {{COUNTER_BOUND, 2, 2, CTR_ADMIN, fn_bound},
+                                             {COUNTER_DISMISS, 0, 1, CTR_ADMIN, fn_dismiss}};
     return ctr_shared_functions(db, conn, FUNCTIONS, sizeof FUNCTIONS / sizeof *FUNCTIONS);
 }

@@ -219,21 +219,38 @@ static void show_cells(ctr_answer *answer, sqlite3_value **args)
 
 /* ---- rights ---------------------------------------------------------------------------------- */
 
+static void refuse_sum(ctr_answer *answer, subject *asked, const ctr_rights_walk *walk,
+                       const uint8_t *id)
+{
+    char text[CTR_ID_TEXT_SIZE];
+    ctr_id_to_text(id, text);
+    ctr_problem_set(answer->conn, SQLITE_ERROR,
+                    "integer overflow: what %s may take adds up to more than 64 bits; 'reset %s' "
+                    "ends the rights of all",
+                    text, ctr_shape_counter_name(&asked->shape, walk->counter));
+    ctr_row_problem_at(&asked->row, sqlite3_column_int64(walk->rows.row, CTR_WALK_ID),
+                       walk->counter);
+}
+
 /* Answers with who may take how much of a counter of a row, and who owes. */
-static void show_rights_of(ctr_answer *answer, const subject *asked, int counter,
-                           ctr_rights *rights, const char *key)
+static void show_rights_of(ctr_answer *answer, subject *asked, const ctr_rights_walk *walk,
+                           const char *key)
 {
     ctr_identity identity;
     if (ctr_identity_read(&identity, answer->conn, asked->row.tab->schema)) return;
-    for (size_t i = 0; i < rights->n; i++) {
+    for (size_t i = 0; i < walk->rights.n; i++) {
         int64_t n;
-        const ctr_right *right = &rights->list[i];
+        const ctr_right *right = &walk->rights.list[i];
         bool is_here = memcmp(right->id, identity.id, CTR_ID_SIZE) == 0;
-        if (ctr_sum_value(&right->n, &n) == CTR_OK && n == 0 && !is_here) continue;
+        if (ctr_sum_value(&right->n, &n) != CTR_OK) {
+            refuse_sum(answer, asked, walk, right->id);
+            return;
+        }
+        if (n == 0 && !is_here) continue;
         ctr_answer_text(answer, key);
-        ctr_answer_text(answer, ctr_shape_counter_name(&asked->shape, counter));
+        ctr_answer_text(answer, ctr_shape_counter_name(&asked->shape, walk->counter));
         ctr_answer_id(answer, right->id);
-        ctr_answer_integer(answer, ctr_sum_clamp(&right->n));
+        ctr_answer_integer(answer, n);
         ctr_answer_integer(answer, is_here);
     }
 }
@@ -241,27 +258,15 @@ static void show_rights_of(ctr_answer *answer, const subject *asked, int counter
 static void show_rights(ctr_answer *answer, sqlite3_value **args)
 {
     subject asked;
-    ctr_walk walk = {0};
-    ctr_rights rights = {.list = NULL};
+    ctr_rights_walk walk = {.row = NULL};
     open_asked(&asked, answer, args[0], args[1]);
-    const ctr_shape *shape = &asked.shape;
-    if (ctr_rc(answer->conn) == SQLITE_OK && shape->bounded)
-        ctr_stream_walk_open(&walk, &asked.row, CTR_WALK_ALL, 0);
-    while (shape->bounded && ctr_stream_walk_next(&walk)) {
-        char *key = key_of_walk(answer->conn, &asked, walk.row);
-        for (int i = 0; key && i < shape->n_counters; i++) {
-            ctr_cell cell;
-            if (!shape->columns[shape->counters[i]].bounded) continue;
-            if (ctr_row_open_cell(&asked.row, walk.row, CTR_WALK_COLUMNS + shape->counters[i], i,
-                                  &cell) ||
-                ctr_rights_read(&rights, asked.row.tab, &cell))
-                break;
-            show_rights_of(answer, &asked, i, &rights, key);
-        }
+    if (ctr_rc(answer->conn) == SQLITE_OK) ctr_rights_walk_open(&walk, &asked.row);
+    while (ctr_rc(answer->conn) == SQLITE_OK && ctr_rights_walk_next(&walk)) {
+        char *key = key_of_walk(answer->conn, &asked, walk.rows.row);
+        if (key) show_rights_of(answer, &asked, &walk, key);
         sqlite3_free(key);
     }
-    ctr_stream_walk_close(&walk);
-    ctr_rights_close_list(&rights);
+    ctr_rights_walk_close(&walk);
     close_subject(&asked);
 }
 

@@ -365,6 +365,19 @@ static void keep_brought(const exchange *x, const ctr_report *report)
 
 /* ---- rights ---------------------------------------------------------------------------------- */
 
+/* Names the file whose lock has kept rights where they are. */
+static void name_lock(exchange *x)
+{
+    ctr_conn *conn = x->main.conn;
+    note_lock(x, x->peer);
+    if ((ctr_rc(conn) & 0xff) != SQLITE_BUSY) return;
+    ctr_problem_clear(conn);
+    ctr_problem_set(conn, SQLITE_BUSY,
+                    "database is locked: another connection is writing %s, or has written it "
+                    "meanwhile",
+                    x->locked_out);
+}
+
 /* Pulls or pushes what the granter has committed; main also grants to the other file. Returns how
  * many grants that were. */
 static int64_t pass_grants_on(const exchange *x, const exchange_direction *way,
@@ -379,14 +392,16 @@ static int64_t pass_grants_on(const exchange *x, const exchange_direction *way,
     begin_work(&y);
     merge_into(&y, way->takes ? CTR_MAIN_TAKES : CTR_MAIN_GIVES, &report);
     if (way->takes && ctr_rc(x->main.conn) == SQLITE_OK)
-        n = ctr_levelling_grant(levels, ctr_file_of(x->main.conn, "main"), to);
+        n = ctr_levelling_grant(levels, ctr_file_of(x->main.conn, "main"), CTR_MAIN_TAKES, to);
     ctr_events_write_ahead(x->main.conn);
     ctr_source_close(&y.ours);
     ctr_source_close(&y.theirs);
     ctr_session_end(&y.main.session);
+    note_lock(&y, "main");
     if (y.other.own) ctr_session_end(&y.other.session);
     if (y.other.own) sqlite3_close(y.other.db);
     ctr_pull_report_close(&report);
+    name_lock(&y);
     return ctr_rc(x->main.conn) == SQLITE_OK ? n : 0;
 }
 
@@ -395,7 +410,7 @@ static int64_t pass_grants_on(const exchange *x, const exchange_direction *way,
 static bool let_other_grant(const exchange *x, ctr_levelling *levels, const uint8_t *mine,
                             uint8_t *theirs)
 {
-    int64_t due = 0;
+    bool due = false;
     exchange y = {.way = x->way, .peer = x->peer, .alone = true};
     y.main = (taker){.conn = x->main.conn, .schema = "main"};
     y.other = (taker){.conn = x->main.conn, .schema = x->peer};
@@ -404,21 +419,19 @@ static bool let_other_grant(const exchange *x, ctr_levelling *levels, const uint
     ctr_file *main = ctr_file_of(x->main.conn, "main");
     if (ctr_rc(x->main.conn) == SQLITE_OK &&
         ctr_session_begin(&other->session, other->conn, false) == SQLITE_OK) {
-        ctr_session_lock(&other->session, other->schema);
+        lock_taker(&y, other, &other->session);
         ctr_file *file = ctr_file_of(other->conn, other->schema);
         const ctr_identity *identity = file ? ctr_file_identity(file) : NULL;
         if (identity) memcpy(theirs, identity->id, CTR_ID_SIZE);
-        if (main) ctr_levelling_pass_over(levels, main);
-        if (file) ctr_levelling_pass_over(levels, file);
         if (main && identity && ctr_rc(x->main.conn) == SQLITE_OK)
-            due = ctr_levelling_due(levels, main, mine, theirs) +
-                  ctr_levelling_due(levels, main, theirs, mine);
-        if (due > 0) ctr_levelling_grant(levels, file, mine);
+            due = ctr_levelling_look(levels, main, mine, theirs);
+        if (due) ctr_levelling_grant(levels, file, CTR_MAIN_GIVES, mine);
         ctr_events_write_ahead(other->conn);
     }
     ctr_session_end(&other->session);
     if (other->own) sqlite3_close(other->db);
-    return due > 0 && ctr_rc(x->main.conn) == SQLITE_OK;
+    name_lock(&y);
+    return due && ctr_rc(x->main.conn) == SQLITE_OK;
 }
 
 /* Levels the rights to what a sync has read (merge/levelling.c): the other file grants and commits,

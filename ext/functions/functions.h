@@ -35,7 +35,7 @@ int ctr_folder_register(sqlite3 *db, ctr_conn *conn);   /* counter_folder, count
 int ctr_track_register(sqlite3 *db, ctr_conn *conn);    /* counter_track, _replicate, _untrack */
 int ctr_adoption_register(sqlite3 *db, ctr_conn *conn); /* counter_plan, counter_replicate_all */
 int ctr_opening_register(sqlite3 *db, ctr_conn *conn);  /* counter_opening */
-int ctr_bound_register(sqlite3 *db, ctr_conn *conn);    /* counter_bound */
+int ctr_bound_register(sqlite3 *db, ctr_conn *conn);    /* counter_bound, counter_dismiss */
 int ctr_warnings_register(sqlite3 *db, ctr_conn *conn); /* counter_warnings, _reset */
 int ctr_internal_register(sqlite3 *db, ctr_conn *conn); /* counter_witness, counter_statements */
 

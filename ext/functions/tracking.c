@@ -963,7 +963,9 @@ static void refuse_unlike(tracking_call *call)
     if (call->shape.bounded)
         ctr_problem_set(conn, SQLITE_ERROR,
                         "%s: it has a bounded counter, and whose rights would be under the new key "
-                        "nobody knows: its key cannot change by this call",
+                        "nobody knows: roll the migration back, merge with all files, and in one "
+                        "of them copy the rows to another table, which has that key, and is given "
+                        "a bound anew",
                         call->table);
     if (call->missing != MISSING_REFUSED)
         ctr_problem_set(conn, SQLITE_ERROR,

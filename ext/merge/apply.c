@@ -429,10 +429,9 @@ static void apply_row(ctr_apply *apply, const ctr_change *change, ctr_file *file
 static bool bound_told(ctr_apply *apply, const char *name, int64_t generation, ctr_file *file)
 {
     ctr_shape shape = {0};
-    const ctr_column told = {.name = (char *)name, .generation = generation, .bounded = true};
     const char *table = apply->merge.entry.name;
     ctr_stored_read(&shape, apply->conn, "main", table);
-    bool lacks = ctr_rc(file->conn) == SQLITE_OK && ctr_shape_lacks_bound(&shape, &told);
+    bool lacks = ctr_rc(file->conn) == SQLITE_OK && ctr_shape_lacks_bound(&shape, name, generation);
     if (lacks) ctr_columns_bind(file, table, &shape, name);
     ctr_shape_close(&shape);
     return lacks;

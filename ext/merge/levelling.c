@@ -5,9 +5,13 @@
  * has. Rows that wait in one of them are passed over. (At each sync, for all rows, it would fill
  * the cells with grants.)
  *
+ * What the sync itself has brought as a grant stays where it is: whoever grants nearly all that it
+ * has would get part of it back at once.
+ *
  * A file learns of a grant only from a durable commit of the granter: functions/exchange.c. */
 #include "merge/merge.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 void ctr_levelling_add(ctr_levelling *levels, ctr_conn *conn, const char *birth,
@@ -29,14 +33,33 @@ void ctr_levelling_add(ctr_levelling *levels, ctr_conn *conn, const char *birth,
     levels->n++;
 }
 
+static int64_t granted_in(const ctr_cell *cell, const uint8_t *from, const uint8_t *to)
+{
+    ctr_grant grant;
+    for (size_t at = 0; ctr_cell_next_grant(cell, &at, &grant);)
+        if (memcmp(grant.from, from, CTR_ID_SIZE) == 0 && memcmp(grant.to, to, CTR_ID_SIZE) == 0)
+            return grant.n;
+    return 0;
+}
+
+void ctr_levelling_note(ctr_levelling *levels, ctr_side side, const ctr_levelling_cells *cells)
+{
+    const bool same = cells->mine->life == cells->theirs->life;
+    const int64_t before = same ? granted_in(cells->mine, cells->from, cells->to) : 0;
+    if (levels->n > 0 && granted_in(cells->theirs, cells->from, cells->to) > before)
+        levels->rows[levels->n - 1].granted[side] = true;
+}
+
+static void free_levelled(struct ctr_levelled *row)
+{
+    for (int k = 0; k < row->n_keys; k++) sqlite3_value_free(row->keys[k]);
+    sqlite3_free(row->keys);
+    sqlite3_free(row->birth);
+}
+
 void ctr_levelling_close(ctr_levelling *levels)
 {
-    for (size_t i = 0; i < levels->n; i++) {
-        for (int k = 0; k < levels->rows[i].n_keys; k++)
-            sqlite3_value_free(levels->rows[i].keys[k]);
-        sqlite3_free(levels->rows[i].keys);
-        sqlite3_free(levels->rows[i].birth);
-    }
+    for (size_t i = 0; i < levels->n; i++) free_levelled(&levels->rows[i]);
     sqlite3_free(levels->rows);
     *levels = (ctr_levelling){.rows = NULL};
 }
@@ -70,8 +93,8 @@ static void close_levelled(level_walk *job)
     job->open = job->found = false;
 }
 
-/* Returns whether the row is there, whole, in a table with a bounded counter. */
-static bool find_levelled(level_walk *job, const struct ctr_levelled *row)
+/* Returns whether the row is there, in a table with a bounded counter. */
+static bool find_bounded(level_walk *job, const struct ctr_levelled *row)
 {
     ctr_conn *conn = job->file->conn;
     if (ctr_rc(conn) != SQLITE_OK) return false;
@@ -90,23 +113,17 @@ static bool find_levelled(level_walk *job, const struct ctr_levelled *row)
            ctr_row_find_key(&job->merge.row, row->keys) == SQLITE_OK && job->merge.row.found;
 }
 
-void ctr_levelling_pass_over(ctr_levelling *levels, ctr_file *file)
+/* The same, if it does not wait. */
+static bool find_levelled(level_walk *job, const struct ctr_levelled *row)
 {
-    level_walk job = {.file = file};
-    for (size_t i = 0; i < levels->n && ctr_rc(file->conn) == SQLITE_OK; i++) {
-        struct ctr_levelled *row = &levels->rows[i];
-        if (!find_levelled(&job, row)) {
-            row->passed = true;
-            continue;
-        }
-        ctr_apart_row apart = {0};
-        ctr_tab *tab = job.merge.row.tab;
-        if (!job.merge.tracked || !ctr_apart_any(tab)) continue;
-        ctr_apart_read(job.merge.showing.tracked, tab, job.merge.row.rowid, &apart);
-        row->passed = row->passed || apart.waits || apart.ended;
-        ctr_apart_close_row(&apart);
-    }
-    close_levelled(&job);
+    if (!find_bounded(job, row)) return false;
+    ctr_tab *tab = job->merge.row.tab;
+    if (!job->merge.tracked || !ctr_apart_any(tab)) return true;
+    ctr_apart_row apart = {0};
+    ctr_apart_read(job->merge.showing.tracked, tab, job->merge.row.rowid, &apart);
+    const bool waits = apart.waits || apart.ended;
+    ctr_apart_close_row(&apart);
+    return !waits && ctr_rc(tab->conn) == SQLITE_OK;
 }
 
 /* Returns the number of counters of the row found last for which `from` should grant to `to`;
@@ -130,25 +147,70 @@ static int64_t level_row(level_walk *job, const uint8_t *from, const uint8_t *to
     return n;
 }
 
-int64_t ctr_levelling_due(ctr_levelling *levels, ctr_file *file, const uint8_t from[CTR_ID_SIZE],
-                          const uint8_t to[CTR_ID_SIZE])
+static int by_place(const void *a, const void *b)
 {
-    int64_t n = 0;
-    level_walk job = {.file = file};
-    for (size_t i = 0; i < levels->n && ctr_rc(file->conn) == SQLITE_OK; i++)
-        if (!levels->rows[i].passed && find_levelled(&job, &levels->rows[i]))
-            n += level_row(&job, from, to, NULL);
-    close_levelled(&job);
-    return n;
+    const struct ctr_levelled *x = a, *y = b;
+    const int order = strcmp(x->birth, y->birth);
+    return order != 0 ? order : (x->rowid > y->rowid) - (x->rowid < y->rowid);
 }
 
-int64_t ctr_levelling_grant(ctr_levelling *levels, ctr_file *file, const uint8_t to[CTR_ID_SIZE])
+/* Both files may have read the row of each other. */
+static void make_one_of_each(ctr_levelling *levels)
+{
+    size_t n = 0;
+    if (levels->n > 0) qsort(levels->rows, levels->n, sizeof *levels->rows, by_place);
+    for (size_t i = 0; i < levels->n; i++) {
+        struct ctr_levelled *row = &levels->rows[i];
+        struct ctr_levelled *last = n > 0 ? &levels->rows[n - 1] : NULL;
+        if (!last || by_place(last, row) != 0) {
+            levels->rows[n++] = *row;
+            continue;
+        }
+        for (int side = 0; side < 2; side++)
+            last->granted[side] = last->granted[side] || row->granted[side];
+        free_levelled(row);
+    }
+    levels->n = n;
+}
+
+bool ctr_levelling_look(ctr_levelling *levels, ctr_file *file, const uint8_t mine[CTR_ID_SIZE],
+                        const uint8_t theirs[CTR_ID_SIZE])
+{
+    bool any = false;
+    level_walk job = {.file = file};
+    for (size_t i = 0; i < levels->n && ctr_rc(file->conn) == SQLITE_OK; i++) {
+        struct ctr_levelled *row = &levels->rows[i];
+        if (!find_levelled(&job, row)) continue;
+        row->rowid = job.merge.row.rowid;
+        row->due[CTR_MAIN_TAKES] = level_row(&job, mine, theirs, NULL) > 0;
+        row->due[CTR_MAIN_GIVES] = level_row(&job, theirs, mine, NULL) > 0;
+    }
+    close_levelled(&job);
+    if (ctr_rc(file->conn) != SQLITE_OK) return false;
+    make_one_of_each(levels);
+    for (size_t i = 0; i < levels->n; i++)
+        for (int side = 0; side < 2; side++) {
+            struct ctr_levelled *row = &levels->rows[i];
+            row->due[side] = row->due[side] && !row->granted[side];
+            any = any || row->due[side];
+        }
+    return any;
+}
+
+int64_t ctr_levelling_grant(ctr_levelling *levels, ctr_file *file, ctr_side side,
+                            const uint8_t to[CTR_ID_SIZE])
 {
     int64_t n = 0;
     level_walk job = {.file = file, .writes = true};
     const ctr_leader *leader = ctr_file_identity(file) ? ctr_file_leader(file) : NULL;
     for (size_t i = 0; leader && i < levels->n && ctr_rc(file->conn) == SQLITE_OK; i++) {
-        if (levels->rows[i].passed || !find_levelled(&job, &levels->rows[i])) continue;
+        struct ctr_levelled *row = &levels->rows[i];
+        if (!row->due[CTR_MAIN_TAKES] && !row->due[CTR_MAIN_GIVES]) continue;
+        if (!find_levelled(&job, row)) {
+            row->due[CTR_MAIN_TAKES] = row->due[CTR_MAIN_GIVES] = false;
+            continue;
+        }
+        if (row->granted[side]) continue;
         int64_t granted = level_row(&job, leader->id, to, leader);
         if (granted > 0 && ctr_rc(file->conn) == SQLITE_OK) ctr_row_write(&job.merge.row, NULL);
         n += granted;

@@ -244,15 +244,17 @@ enum {
     CTR_PULL_PART = 4     /* one part, if the target has nothing yet (merge/pull.c) */
 };
 
-/* The rows of tables with a bounded counter that two files which sync have read of each other. Zero
- * it; close it. */
+/* The rows of tables with a bounded counter that two files which sync have read of each other. By
+ * side: main has CTR_MAIN_TAKES, the other file CTR_MAIN_GIVES. Zero it; close it. */
 typedef struct ctr_levelling {
     struct ctr_levelled {
         char *birth;          /* owned: of the table */
         sqlite3_value **keys; /* owned: n_keys */
         int n_keys;
-        bool passed; /* it waits in one of the files, or is missing */
-    } * rows;        /* owned: n */
+        int64_t rowid;   /* in main, once it was looked up */
+        bool granted[2]; /* this side was granted some by the other, and hears of it by this sync */
+        bool due[2];     /* this side should grant some; set by ctr_levelling_look */
+    } * rows;            /* owned: n */
     size_t n, room;
 } ctr_levelling;
 
@@ -676,16 +678,26 @@ void ctr_levelling_add(ctr_levelling *levels, ctr_conn *conn, const char *birth,
                        sqlite3_value **keys, int n);
 void ctr_levelling_close(ctr_levelling *levels);
 
-/* Passes over the rows that wait in a file, or are missing there. */
-void ctr_levelling_pass_over(ctr_levelling *levels, ctr_file *file);
+/* A counter of a row before it is merged, in the file that takes, and the one that is merged, with
+ * the ids of the files that give and take. */
+typedef struct ctr_levelling_cells {
+    const ctr_cell *mine, *theirs; /* borrowed */
+    const uint8_t *from, *to;      /* borrowed */
+} ctr_levelling_cells;
 
-/* Returns how often one id should grant to another, by the cells of a file. */
-int64_t ctr_levelling_due(ctr_levelling *levels, ctr_file *file, const uint8_t from[CTR_ID_SIZE],
-                          const uint8_t to[CTR_ID_SIZE]);
+/* Notes whether the row added last brings a grant to the file that takes it, on this side. */
+void ctr_levelling_note(ctr_levelling *levels, ctr_side side, const ctr_levelling_cells *cells);
 
-/* Grants to an id what levels the rows, within a transaction that the file writes. Returns how many
- * grants there are. */
-int64_t ctr_levelling_grant(ctr_levelling *levels, ctr_file *file, const uint8_t to[CTR_ID_SIZE]);
+/* Looks in main which of two ids should grant to the other, and makes one row of those that are
+ * one. Returns whether any should. */
+bool ctr_levelling_look(ctr_levelling *levels, ctr_file *file, const uint8_t mine[CTR_ID_SIZE],
+                        const uint8_t theirs[CTR_ID_SIZE]);
+
+/* Grants to an id what levels the rows that are due, within a transaction that the file of this
+ * side writes. Passes over those that wait there, for the other side, too. Returns how many grants
+ * there are. */
+int64_t ctr_levelling_grant(ctr_levelling *levels, ctr_file *file, ctr_side side,
+                            const uint8_t to[CTR_ID_SIZE]);
 
 /* ==== digest.c ================================================================================ */
 

@@ -156,6 +156,17 @@ static void next_row(merge_job *job)
                           job->to->shape.n_keys);
 }
 
+static void note_grant(const merge_job *job, int counter, const ctr_cell *theirs)
+{
+    const ctr_pull *pull = job->pull;
+    const ctr_levelling_cells cells = {.mine = &job->to->row.cells[counter],
+                                       .theirs = theirs,
+                                       .from = pull->giver->id,
+                                       .to = job->to->conflicts->mine};
+    if (pull->report->levels && job->to->shape.bounded)
+        ctr_levelling_note(pull->report->levels, pull->side, &cells);
+}
+
 static void merge_all_cells(merge_job *job)
 {
     for (int i = 0; i < job->to->shape.n_counters; i++) {
@@ -163,10 +174,10 @@ static void merge_all_cells(merge_job *job)
         ctr_cell cell;
         if (theirs < 0) continue;
         if (ctr_row_open_cell(&job->from, job->walk.row,
-                              CTR_WALK_COLUMNS + job->from.shape->counters[theirs], theirs,
-                              &cell) ||
-            ctr_merge_cell(job->to, i, &cell))
+                              CTR_WALK_COLUMNS + job->from.shape->counters[theirs], theirs, &cell))
             return;
+        note_grant(job, i, &cell);
+        if (ctr_merge_cell(job->to, i, &cell)) return;
     }
 }
 
@@ -606,7 +617,7 @@ static void merge_bounds(ctr_file *file, const char *table, const ctr_shape *fro
     ctr_stored_read(&here, file->conn, file->schema, table);
     for (int i = 0; from->bounded && i < from->n_counters && ctr_rc(file->conn) == SQLITE_OK; i++) {
         const ctr_column *column = &from->columns[from->counters[i]];
-        if (!ctr_shape_lacks_bound(&here, column) ||
+        if (!column->bounded || !ctr_shape_lacks_bound(&here, column->name, column->generation) ||
             ctr_rights_refuse_bound(file, column->name) != SQLITE_OK)
             continue;
         ctr_columns_ask_bound(file->conn, file->schema, table, column->name);

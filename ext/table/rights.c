@@ -180,33 +180,56 @@ int ctr_rights_refuse_bound(ctr_file *file, const char *counter)
                            counter, identity->name);
 }
 
-/* ---- dropping -------------------------------------------------------------------------------- */
+/* ---- walks ----------------------------------------------------------------------------------- */
 
-/* Returns whether the file may take anything of a counter of the row that a walk stands on. */
-static bool may_take(ctr_row *row, sqlite3_stmt *stands, int counter, ctr_rights *rights)
+void ctr_rights_walk_open(ctr_rights_walk *walk, ctr_row *row)
+{
+    *walk = (ctr_rights_walk){.row = row, .counter = row->shape->n_counters};
+    if (row->shape->bounded) ctr_stream_walk_open(&walk->rows, row, CTR_WALK_ALL, 0);
+}
+
+/* Goes on to the next bounded counter of the row. */
+static bool next_bounded(ctr_rights_walk *walk)
+{
+    const ctr_shape *shape = walk->row->shape;
+    while (++walk->counter < shape->n_counters)
+        if (shape->columns[shape->counters[walk->counter]].bounded) return true;
+    return false;
+}
+
+bool ctr_rights_walk_next(ctr_rights_walk *walk)
 {
     ctr_cell cell;
-    const int column = CTR_WALK_COLUMNS + row->shape->counters[counter];
-    if (!row->shape->columns[row->shape->counters[counter]].bounded ||
-        ctr_row_open_cell(row, stands, column, counter, &cell) ||
-        ctr_rights_read(rights, row->tab, &cell))
-        return false;
-    const ctr_sum mine = ctr_rights_find(rights, row->tab->id);
-    return ctr_sum_is_positive(&mine);
+    ctr_row *row = walk->row;
+    if (!row->shape->bounded) return false;
+    while (!next_bounded(walk)) {
+        if (!ctr_stream_walk_next(&walk->rows)) return false;
+        walk->counter = -1;
+    }
+    const int column = CTR_WALK_COLUMNS + row->shape->counters[walk->counter];
+    return ctr_row_open_cell(row, walk->rows.row, column, walk->counter, &cell) == SQLITE_OK &&
+           ctr_rights_read(&walk->rights, row->tab, &cell) == SQLITE_OK;
 }
+
+void ctr_rights_walk_close(ctr_rights_walk *walk)
+{
+    ctr_stream_walk_close(&walk->rows);
+    ctr_rights_close_list(&walk->rights);
+}
+
+/* ---- dropping -------------------------------------------------------------------------------- */
 
 static bool may_take_any(ctr_row *row)
 {
     bool any = false;
-    ctr_walk walk;
-    ctr_rights rights = {.list = NULL};
+    ctr_rights_walk walk;
     if (ctr_journal_refresh(row->tab)) return false;
-    ctr_stream_walk_open(&walk, row, CTR_WALK_ALL, 0);
-    while (!any && ctr_stream_walk_next(&walk))
-        for (int i = 0; i < row->shape->n_counters && !any; i++)
-            any = may_take(row, walk.row, i, &rights);
-    ctr_stream_walk_close(&walk);
-    ctr_rights_close_list(&rights);
+    ctr_rights_walk_open(&walk, row);
+    while (!any && ctr_rights_walk_next(&walk)) {
+        const ctr_sum mine = ctr_rights_find(&walk.rights, row->tab->id);
+        any = ctr_sum_is_positive(&mine);
+    }
+    ctr_rights_walk_close(&walk);
     return any;
 }
 

@@ -369,9 +369,9 @@ int ctr_shape_check_same(ctr_conn *conn, const ctr_shape *one, const char *a, co
     return ctr_rc(conn);
 }
 
-bool ctr_shape_lacks_bound(const ctr_shape *shape, const ctr_column *from)
+bool ctr_shape_lacks_bound(const ctr_shape *shape, const char *name, int64_t generation)
 {
-    int counter = from->bounded ? ctr_shape_counter_of(shape, from->name, from->generation) : -1;
+    int counter = ctr_shape_counter_of(shape, name, generation);
     return counter >= 0 && !shape->columns[shape->counters[counter]].bounded;
 }
 
@@ -381,8 +381,11 @@ bool ctr_shape_is_behind(const ctr_shape *shape, const ctr_shape *from)
     const char *name, *spelling;
     for (int i = 0; (name = ctr_shape_ever(from, i, &generation)); i++)
         if (ctr_shape_generation(shape, name, &spelling) < generation) return true;
-    for (int i = 0; from->bounded && i < from->n_counters; i++)
-        if (ctr_shape_lacks_bound(shape, &from->columns[from->counters[i]])) return true;
+    for (int i = 0; from->bounded && i < from->n_counters; i++) {
+        const ctr_column *column = &from->columns[from->counters[i]];
+        if (column->bounded && ctr_shape_lacks_bound(shape, column->name, column->generation))
+            return true;
+    }
     return false;
 }
 

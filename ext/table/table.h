@@ -892,9 +892,8 @@ int ctr_shape_check_keys(ctr_conn *conn, const ctr_shape *one, const char *a, co
 int ctr_shape_check_same(ctr_conn *conn, const ctr_shape *one, const char *a, const ctr_shape *two,
                          const char *b);
 
-/* Returns whether a counter of another file is bounded, and not in `shape`, which has it in the
- * same generation. */
-bool ctr_shape_lacks_bound(const ctr_shape *shape, const ctr_column *from);
+/* Returns whether `shape` has a counter in this generation, and without a bound. */
+bool ctr_shape_lacks_bound(const ctr_shape *shape, const char *name, int64_t generation);
 
 /* Returns whether some counter of `from` has a higher generation than in `shape`, or a bound that
  * it lacks there. */
@@ -1844,6 +1843,19 @@ int64_t ctr_rights_beside(ctr_tab *tab, const ctr_cell *cell);
 
 /* Returns whether nobody can use what an id holds: it is 0, or an opening of unknown make. */
 bool ctr_rights_is_lost(const uint8_t id[CTR_ID_SIZE]);
+
+/* A walk over the bounded counters of a table, row by row. */
+typedef struct ctr_rights_walk {
+    ctr_row *row;      /* borrowed */
+    ctr_walk rows;     /* stands on the row at hand */
+    int counter;       /* the one at hand */
+    ctr_rights rights; /* to it */
+} ctr_rights_walk;
+
+/* The caller closes the walk, also after a failure, before the rows. */
+void ctr_rights_walk_open(ctr_rights_walk *walk, ctr_row *row);
+bool ctr_rights_walk_next(ctr_rights_walk *walk);
+void ctr_rights_walk_close(ctr_rights_walk *walk);
 
 /* Fails if the counters of a file cannot have a bound: the successor of a file with a name would
  * take again what the lost file has taken. */

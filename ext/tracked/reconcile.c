@@ -698,6 +698,25 @@ static ctr_opening *opening_of(const ctr_tracked_row *row, int counter, const ct
     return is ? opening : NULL;
 }
 
+/* Returns whether somebody else may take it, not this file. */
+static bool is_of_other(const ctr_table *table, const ctr_carried *carried)
+{
+    return memcmp(carried->right.id, table->row->tab->id, CTR_ID_SIZE) != 0;
+}
+
+/* Nobody has rights to a row that is new under a key: one that shows less than 0 cannot begin. */
+static void refuse_below(ctr_tracked_row *row)
+{
+    ctr_table *table = row->table;
+    const ctr_reports *reports = table->reports;
+    const bool is_new = !table->row->found || !ctr_row_is_live(table->row);
+    for (size_t i = 0; is_new && i < reports->n_carried; i++) {
+        const ctr_carried *carried = &reports->carried[i];
+        if (!is_of_other(table, carried) && row->now[carried->counter].n < 0)
+            ctr_write_refuse_below(table, carried);
+    }
+}
+
 /* Grants others what they may take of the row that had another key. */
 static void give_carried(ctr_tracked_row *row)
 {
@@ -705,9 +724,19 @@ static void give_carried(ctr_tracked_row *row)
     ctr_reports *reports = table->reports;
     for (size_t i = 0; i < reports->n_carried && ctr_rc(table->joined.conn) == SQLITE_OK; i++) {
         const ctr_carried *carried = &reports->carried[i];
-        ctr_write_carry(table, carried, row->now[carried->counter].n);
+        if (is_of_other(table, carried))
+            ctr_write_carry(table, carried, row->now[carried->counter].n);
     }
     row->carried = true;
+}
+
+/* Fails if the row that should take along what others may take is not there. */
+static void refuse_left_behind(ctr_table *table)
+{
+    const ctr_reports *reports = table->reports;
+    for (size_t i = 0; i < reports->n_carried && ctr_rc(table->joined.conn) == SQLITE_OK; i++)
+        if (is_of_other(table, &reports->carried[i]))
+            ctr_write_refuse_carried(table, &reports->carried[i]);
 }
 
 /* Counts each counter; those that the statement left alone, too, unless it is `expected`. */
@@ -717,6 +746,7 @@ static void count_values(ctr_tracked_row *row, bool expected)
     bool waits = row->is_apart && row->apart.waits;
     bool dead = table->shape.replicated && table->row->found &&
                 !ctr_row_is_live(table->row); /* its counters are empty, whatever it shows */
+    refuse_below(row);
     for (int i = 0; i < table->shape.n_counters && ctr_rc(row->table->joined.conn) == SQLITE_OK;
          i++) {
         const ctr_shown *base = dead ? NULL : shown_apart(row, i), *now = &row->now[i];
@@ -978,26 +1008,31 @@ static void forget_may_go(ctr_table *table, int64_t rowid)
     table->reports->n_may_go = n;
 }
 
-/* Notes what others may take of a row, whose key changes. */
+static void add_carried(ctr_table *table, const ctr_carried *carried)
+{
+    ctr_reports *reports = table->reports;
+    ctr_carried *list = ctr_array_room(table->joined.conn, reports->carried, &reports->room_carried,
+                                       reports->n_carried + 1, sizeof *list);
+    if (!list) return;
+    reports->carried = list;
+    list[reports->n_carried++] = *carried;
+}
+
+/* Notes what this file and others may take of a row, whose key changes. */
 static void note_carried(ctr_table *table, int counter)
 {
-    ctr_conn *conn = table->joined.conn;
-    ctr_reports *reports = table->reports;
     ctr_rights rights = {.list = NULL};
     const ctr_cell cell = ctr_row_whole_cell(table->row, counter);
     const ctr_summary state = ctr_row_state(table->row, counter);
     ctr_rights_read(&rights, table->row->tab, &cell);
     const ctr_sum mine = ctr_rights_find(&rights, table->row->tab->id);
-    for (size_t i = 0; i < rights.n && ctr_rc(conn) == SQLITE_OK; i++) {
-        const ctr_right *right = &rights.list[i];
-        if (!ctr_sum_is_positive(&right->n) ||
-            memcmp(right->id, table->row->tab->id, CTR_ID_SIZE) == 0)
-            continue;
-        ctr_carried *carried = ctr_array_room(conn, reports->carried, &reports->room_carried,
-                                              reports->n_carried + 1, sizeof *carried);
-        if (!carried) break;
-        reports->carried = carried;
-        carried[reports->n_carried++] = (ctr_carried){counter, state.sum, mine, *right};
+    ctr_carried carried = {counter, state.sum, mine, {.n = mine}};
+    memcpy(carried.right.id, table->row->tab->id, CTR_ID_SIZE);
+    add_carried(table, &carried);
+    for (size_t i = 0; i < rights.n; i++) {
+        carried.right = rights.list[i];
+        if (ctr_sum_is_positive(&carried.right.n) && is_of_other(table, &carried))
+            add_carried(table, &carried);
     }
     ctr_rights_close_list(&rights);
 }
@@ -1372,9 +1407,8 @@ static bool take_reported(ctr_table *table, sqlite3_value **columns)
     table->unchecked = false;
     /* The next event is the INSERT of the new key, which may be counted twice: count_new. A trigger
      * may have removed it. */
-    if (ctr_rc(table->joined.conn) == SQLITE_OK && event->event == CTR_ROW_INSERTED &&
-        table->reports->n_carried > 0 && !row.carried)
-        ctr_write_refuse_carried(table, table->reports->carried);
+    if (ctr_rc(table->joined.conn) == SQLITE_OK && event->event == CTR_ROW_INSERTED && !row.carried)
+        refuse_left_behind(table);
     if (ctr_rc(table->joined.conn) != SQLITE_OK || !row.rekeyed) table->reports->n_carried = 0;
     if (row.apart.shown) ctr_apart_close_row(&row.apart);
     if (ctr_rc(table->joined.conn) == SQLITE_OK && event->replaces && table->reports->n_may_go > 0)

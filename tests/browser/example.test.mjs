@@ -172,7 +172,7 @@ describe('two tabs', () => {
       await shows(otter, 'Opera', '10');
       await offline(otter);
       await press(otter, 'Sell 1 seat of Opera');
-      assert.match(await says(otter, 'Opera'), /this file may take none of the 10: have a file grant it some, or sync with one/);
+      assert.match(await says(otter, 'Opera'), /this file may take none of the 10: have a file grant some, or sync with one/);
       assert.equal(await shown(otter, 'Opera'), '10');
       await until(fox, () => document.getElementById('grantee').selectedOptions[0]?.textContent === 'Otter');
       await press(fox, 'Give 5 seats of Opera');

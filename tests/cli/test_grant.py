@@ -52,9 +52,9 @@ def test_a_file_is_granted_some_by_its_path_and_may_take_these_after_the_next_me
     told = table(ok("grant", "office.db", "seats", "A", "150", "--to", "door.db"))
     assert told == [["office.db", id_of("office.db"), "350"], ["door.db", id_of("door.db"), "150"]]
     assert id_of("door.db") != id_of("office.db")
-    assert refused("door.db", 1).endswith("this file may take none of the 500: have a file grant it some, or sync with one")
+    assert refused("door.db", 1).endswith("this file may take none of the 500: have a file grant some, or sync with one")
     ok("sync", "office.db", "door.db")
-    assert refused("door.db", 151).startswith("seats: row ('A'): column free: this file may take 150 of the 500")
+    assert refused("door.db", 151).startswith("seats: row ('A'): column free: this file may take 150 more of the 500")
     sell("door.db", 150)
     sell("office.db", 350)
     ok("sync", "office.db", "door.db")
@@ -92,7 +92,7 @@ def test_a_key_is_a_plain_value_or_an_array_of_json(doors):
 
 
 @pytest.mark.parametrize("words, sentence", [
-    (["seats", "A", "501"], r"row \('A'\): column free: this file may grant 500 of the 500: .*"),
+    (["seats", "A", "501"], r"row \('A'\): column free: this file may grant 500 more of the 500: .*"),
     (["seats", "A", "0"], "column free: a grant is at least 1, not 0"),
     (["seats", "A", "many"], "column free: a counter takes an INTEGER, not TEXT 'many'"),
     (["seats", "C", "1"], r"there is no row \('C'\)"),

@@ -28,7 +28,8 @@
  * they are as durable as they stand. There is no memory mapping. xSync copies the whole file.
  *
  * fsync without SQLite, of a folder, a journal or a WAL, is seen only by a process that was started
- * with this library as LD_PRELOAD.
+ * with this library as LD_PRELOAD. With POWERCUT_AT=n in its environment a process ends before its
+ * nth sync: between two syncs all moments are alike.
  *
  * Files are read through the descriptor that SQLite has: another one of the database, once closed,
  * would drop SQLite's locks. An exclusive flock of the folder keeps the processes apart from one
@@ -40,6 +41,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -190,6 +192,16 @@ static void forget_deleted(const char *folder)
     closedir(entries);
 }
 
+/* ---- the cut --------------------------------------------------------------------------------- */
+
+/* Ends the process before the sync that POWERCUT_AT numbers, from 1 on. */
+static void stop_before_sync(void)
+{
+    static long n;
+    const char *at = getenv("POWERCUT_AT");
+    if (at && ++n == atol(at)) _exit(1);
+}
+
 /* ---- fsync, if preloaded --------------------------------------------------------------------- */
 
 static bool ends_with(const char *path, const char *end)
@@ -226,6 +238,7 @@ static void note_sync(int fd)
 
 EXPORT int fsync(int fd)
 {
+    if (!inside) stop_before_sync();
     if (syscall(SYS_fsync, fd) != 0) return -1;
     int error = errno;
     if (!inside) note_sync(fd);
@@ -238,6 +251,7 @@ EXPORT int fsync(int fd)
 static int file_sync(sqlite3_file *file, int flags)
 {
     kept_file *kept = (kept_file *)file;
+    stop_before_sync();
     name folder = folder_of(kept->path);
     int held = hold(folder.text);
     int rc = shim_sync(file, flags);

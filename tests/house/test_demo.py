@@ -82,7 +82,7 @@ def test_the_seats_are_sold_and_none_twice(tmp_path):
     done = subprocess.run([DEMO.parent / "seats.sh"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == "" and done.stdout.rstrip().endswith("twelve were sold, none twice.")
-    assert done.stdout.count("have a file grant it some, or sync with one") == 3
+    assert done.stdout.count("have a file grant some, or sync with one") == 3
     assert list(tmp_path.iterdir()) == []
 
 

@@ -41,7 +41,7 @@ def test_python_grants_by_an_id_and_by_a_connection(counter, office, tmp_path):
     assert {(right.id, right.rights) for right in counter.rights(office, "seats") if not right.here} == {
         (door.execute("SELECT counter_id()").fetchone()[0], 4), (far, 2)}
     door.execute("SELECT * FROM counter_pull(?)", [str(tmp_path / "office.db")]).fetchall()
-    with pytest.raises(sqlite3.IntegrityError, match=r"seats: row \(1, 'A'\): column free: this file may take 4 of the 9"):
+    with pytest.raises(sqlite3.IntegrityError, match=r"seats: row \(1, 'A'\): column free: this file may take 4 more of the 9"):
         door.execute("UPDATE seats SET free = free - 5, sold = sold + 5")
     assert door.execute("SELECT free, sold FROM seats").fetchall() == [(9, 0)]
     door.execute("UPDATE seats SET free = free - 4, sold = sold + 4")
@@ -65,7 +65,7 @@ def test_python_grants_within_the_transaction_of_the_caller(counter, office):
     (("seats", "A", 1), r"^the key of table seats is \(row, hall\), not 1 value$"),
     (("seats", [1, "A", 2], 1), r"^the key of table seats is \(row, hall\), not 3 values$"),
     (("seats", [1, "B"], 1), r"^seats_counters: there is no row \(1, 'B'\)$"),
-    (("seats", [1, "A"], 10), r"this file may grant 9 of the 9"), (("seats", [1, "A"], 0), "a grant is at least 1, not 0"),
+    (("seats", [1, "A"], 10), r"this file may grant 9 more of the 9"), (("seats", [1, "A"], 0), "a grant is at least 1, not 0"),
     (("seats", [1, "A"], 1.5), "a counter takes an INTEGER, not REAL 1.5"), (("blobs", b"\x00\xff", 1), "^several counters are bounded, m, n: column says which$")])
 def test_python_tells_what_cannot_be_granted(counter, office, arguments, sentence):
     table, key, n = arguments
@@ -98,7 +98,7 @@ const mine = (await rights(office, "seats")).find(({ here }) => here);
 assert.deepStrictEqual({ ...mine, id: "" }, { key: [1, "A"], column: "free", id: "", rights: 3, here: true });
 assert.deepStrictEqual((await rights(office, "seats")).map((one) => one.rights).sort(), [2, 3, 4]);
 await all(door, "SELECT * FROM counter_pull('office.db')");
-await assert.rejects(async () => run(door, "UPDATE seats SET free = free - 5"), /row \\(1, 'A'\\): column free: this file may take 4 of the 9/);
+await assert.rejects(async () => run(door, "UPDATE seats SET free = free - 5"), /row \\(1, 'A'\\): column free: this file may take 4 more of the 9/);
 await run(door, "UPDATE seats SET free = free - 4");
 await grant(office, "blobs", new Uint8Array([0, 255]), FAR, 1, { column: "m" });
 assert.deepStrictEqual((await rights(office, "blobs")).find(({ id }) => id === FAR).key, [new Uint8Array([0, 255])]);
@@ -106,7 +106,7 @@ const refused = (message, ...given) => assert.rejects(grant(office, ...given), (
 await refused("there is no tracked table or counter table 'halls'", "halls", "A", FAR, 1);
 await refused("the key of table seats is (row, hall), not 1 value", "seats", "A", FAR, 1);
 await refused("there is no row (1, 'B')", "seats", [1, "B"], FAR, 1);
-await refused("this file may grant 3 of the 9", "seats", [1, "A"], FAR, 4);
+await refused("this file may grant 3 more of the 9", "seats", [1, "A"], FAR, 4);
 await refused("several counters are bounded, m, n: column says which", "blobs", "x", FAR, 1);
 assert.strictEqual((await rights(office, "seats")).find(({ here }) => here).rights, 3);
 await close(office);
@@ -151,4 +151,4 @@ print(Seat.objects.get().free)
     env = {**CLEAN, "PATH": os.environ["PATH"], "PYTHONPATH": f"{package}:{tmp_path}", "DJANGO_SETTINGS_MODULE": "settings",
            "PYTHONDONTWRITEBYTECODE": "1"}
     assert run("/usr/bin/python3", "selling.py", cwd=tmp_path, env=env).splitlines() == [
-        "seats: row ('A'): column free: this file may take 3 of the 3", "0"]
+        "seats: row ('A'): column free: this file may take 3 more of the 3", "0"]

@@ -1,10 +1,11 @@
 """test_bounds.py - a bounded counter never goes below zero, whoever is offline.
 
 Files sell from one stock: they count down, up and by assignment, grant, sync, pull, push, send lines in any order and twice,
-are copied (cp, VACUUM INTO, backup), restored in place and forked, roll back, and are refused. The oracle adds up what was
-really done, also in files that are lost since: that total is never below zero. In each file the rights add up to the value.
+are copied (cp, VACUUM INTO, backup), restored in place and forked, roll back, and are refused. Devices send them counts under
+their own ids that nobody has made, which they dismiss, or not. The oracle adds up what was really done, also in files that are lost since: that total is never below zero. In each file the rights add up to the value.
 """
 
+import json
 import os
 import random
 import shutil
@@ -209,6 +210,30 @@ class World:
             assert any(known in refused for known in (REFUSED, "others may take", "UNIQUE", "there is no row", "has no row", "NOT NULL")), refused
         self.log.append((name, sql, values, refused))
 
+    def receive(self, name):
+        """A device sends a count that this file has never made, under its id."""
+        if self.kind == "replicated": return
+        db, key = self.files[name], self.draw.choice(KEYS)
+        db.execute("CREATE TABLE IF NOT EXISTS counter_http_tokens(token TEXT PRIMARY KEY, device TEXT NOT NULL UNIQUE)")
+        db.execute("CREATE TABLE IF NOT EXISTS counter_http_ids(id TEXT PRIMARY KEY, token TEXT NOT NULL)")
+        db.execute("INSERT OR IGNORE INTO counter_http_tokens VALUES ('bb', 'phone')")
+        own = value(db, "SELECT counter_settle()")  # a copy takes it first
+        cell = {"life": 1, "shards": [{"id": own, "clock": self.draw.randrange(2, 99), "value": self.draw.randrange(-9, 40)}]}
+        tells = {"tells": "row", "columns": [{"name": "n", "kind": "counter", "generation": 1, "cell": cell}]}
+        packed, change = rows(db, "SELECT hex(counter_key(?)), hex(counter_change_of(?))", key, json.dumps(tells))[0]
+        line = {"format": 1, "source": "00000000-0000-0000-0000-00000000000b", "since": 0, "upto": 9,
+                "changes": [{"table": "s", "packed": packed, "seq": 1, "change": change}]}
+        value(db, "SELECT counter_receive('bb', ?)", json.dumps(line))
+        self.log.append(("receive", name, cell))
+
+    def dismiss(self, name):
+        try:
+            moved = value(self.files[name], "SELECT counter_dismiss()")
+        except sqlite3.Error as error:
+            assert "there is nothing to dismiss" in str(error), error
+            moved = None
+        self.log.append(("dismiss", name, moved))
+
     # ---- what holds ----
 
     def check(self, name, whole):
@@ -222,8 +247,8 @@ class World:
 
     def step(self):
         name, draw = self.draw.choice(list(self.files)), self.draw
-        what = draw.choices(["count", "grant", "meet", "send", "take", "copy", "keep", "restore", "end", "fork"],
-                            [10, 3, 6, 1, 1, 1, 1, 0.7, 4 if self.ends else 0, 0.3])[0]
+        what = draw.choices(["count", "grant", "meet", "send", "take", "copy", "keep", "restore", "receive", "dismiss", "end", "fork"],
+                            [10, 3, 6, 1, 1, 1, 1, 0.7, 0.7, 1, 4 if self.ends else 0, 0.3])[0]
         if what == "count":
             self.count(name, draw.choice(KEYS))
         elif what == "fork":

@@ -155,3 +155,34 @@ def test_conditional_write_of_two_centres_that_take_the_last_one_succeeds(centre
     dc2.add(-1)
     dc1.pull(dc2)
     assert (dc1.value, dc2.value) == (0, 0)
+
+
+def test_a_grant_of_nearly_all_stays_with_the_file_to_which_a_sync_brings_it(centres):
+    """A sync that brings a grant does not level it back; the next one levels what has changed since."""
+    a, b, c = centres
+    a.add(10)
+    b.pull(a)
+    a.transfer(9, b)
+    a.sync(b)
+    assert (a.may(), b.may()) == (1, 9)
+    b.transfer(8, a)
+    a.sync(b)
+    assert (a.may(), b.may()) == (9, 1)
+    a.transfer(9, b)
+    c.sync(a)
+    c.sync(b)
+    assert (a.may(), b.may()) == (0, 5) and c.may() == 5
+    a.sync(b)
+    a.add(1)
+    a.add(-1)
+    a.sync(b)
+    assert a.may() + b.may() == 5 and min(a.may(), b.may()) == 2
+
+
+def test_what_else_changed_is_levelled_beside_a_grant(centres):
+    a, b, _ = centres
+    a.add(100)
+    b.pull(a)
+    a.transfer(3, b)
+    a.sync(b)
+    assert (a.may(), b.may()) == (50, 50)

@@ -767,3 +767,33 @@ def test_what_a_merge_warns_of_is_forgotten_with_its_transaction(tmp_path, way):
         taker.execute(end)
         assert [warning for *_, warning in rows(taker, "SELECT * FROM counter_warnings")] == [deleted] * (end == "COMMIT")
         assert rows(taker, "SELECT count(*) FROM a") == [(50 if end == "ROLLBACK" else 10,)]
+
+
+@pytest.mark.parametrize("locked", ["main", "two"])
+def test_a_file_that_is_locked_when_rights_move_is_named_and_the_next_sync_moves_them(tmp_path, locked):
+    """Another connection takes the lock as soon as the sync itself has committed."""
+    paths = {"main": str(tmp_path / "one.db"), "two": str(tmp_path / "two.db")}
+    one = new_file(paths["main"], TABLE, "INSERT INTO t VALUES ('x', 8)", timeout=0.05)
+    rows(one, "SELECT counter_bound('t', 'n')")
+    new_file(paths["two"], TABLE).close()
+    other = sqlite3.connect(paths[locked], isolation_level=None, timeout=0)
+    released = []
+
+    def see(sql):
+        if "RELEASE" in sql: released.append(sql)
+        if not released or other.in_transaction: return
+        try:
+            other.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            pass
+    one.set_trace_callback(see)
+    notes = rows(one, "SELECT note FROM counter_sync(?)", paths["two"])
+    one.set_trace_callback(None)
+    other.close()
+    where = "main" if locked == "main" else paths["two"]
+    told = ("rights to bounded counters were not moved: database is locked: another connection is writing "
+            f"{where}, or has written it meanwhile")
+    assert [note.rpartition("; ")[2] for note, in notes] == [told]
+    assert rows(one, "SELECT note FROM counter_sync(?)", paths["two"]) == [(None,)]
+    assert rows(one, "SELECT rights FROM counter_rights('t')") == [(4,), (4,)]
+    one.close()

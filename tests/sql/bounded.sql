@@ -9,17 +9,17 @@ INSERT INTO credits(user, n, m) VALUES ('ann', -4, -14);
 SELECT user, n, m FROM credits;
 --= ann|6|-4
 INSERT INTO credits(user, n) VALUES ('ann', -7);
---! credits: row ('ann'): column n: this file may take 6 of the 6: have a file grant it some, or sync with one
+--! credits: row ('ann'): column n: this file may take 6 more of the 6: have a file grant some, or sync with one
 UPDATE credits SET n = -1;
---! credits: row ('ann'): column n: this file may take 6 of the 6: have a file grant it some, or sync with one
+--! credits: row ('ann'): column n: this file may take 6 more of the 6: have a file grant some, or sync with one
 INSERT OR REPLACE INTO credits(user, n) VALUES ('ann', -2);
---! credits: row ('ann'): column n: this file may take 6 of the 6: have a file grant it some, or sync with one
+--! credits: row ('ann'): column n: this file may take 6 more of the 6: have a file grant some, or sync with one
 INSERT INTO credits(user, n) VALUES ('bob', -1);
---! credits: row ('bob'): column n: this file may take none of the 0: have a file grant it some, or sync with one
+--! credits: row ('bob'): column n: this file may take none of the 0: have a file grant some, or sync with one
 INSERT OR IGNORE INTO credits(user, n) VALUES ('bob', -1);
 UPDATE OR IGNORE credits SET n = n - 7, m = 5;
 INSERT OR IGNORE INTO credits(user, n, request_id) VALUES ('bob', -1, 'r');
---! credits: row ('bob'): column n: this file may take none of the 0: have a file grant it some, or sync with one
+--! credits: row ('bob'): column n: this file may take none of the 0: have a file grant some, or sync with one
 SELECT count(*) FROM counter_requests;
 --= 0
 SELECT user, n, m FROM credits;
@@ -38,24 +38,24 @@ SELECT counter_replicate('seats', 'free');
 SELECT counter_bound('seats', 'free');
 --= 0
 UPDATE seats SET free = free - 4;
---! seats: row ('B'): column free: this file may take 3 of the 3: have a file grant it some, or sync with one
+--! seats: row ('B'): column free: this file may take 3 more of the 3: have a file grant some, or sync with one
 UPDATE OR IGNORE seats SET free = free - 4;
---! seats: row ('B'): column free: this file may take 3 of the 3: have a file grant it some, or sync with one
+--! seats: row ('B'): column free: this file may take 3 more of the 3: have a file grant some, or sync with one
 UPDATE OR FAIL seats SET free = free - 4;
---! seats: row ('B'): column free: this file may take 3 of the 3: have a file grant it some, or sync with one
+--! seats: row ('B'): column free: this file may take 3 more of the 3: have a file grant some, or sync with one
 UPDATE OR REPLACE seats SET free = free - 4;
---! seats: row ('B'): column free: this file may take 3 of the 3: have a file grant it some, or sync with one
+--! seats: row ('B'): column free: this file may take 3 more of the 3: have a file grant some, or sync with one
 INSERT INTO seats VALUES ('C', 'tiny', -1);
---! seats: row ('C'): column free: this file may take none of the 0: have a file grant it some, or sync with one
+--! seats: row ('C'): column free: this file may take none of the 0: have a file grant some, or sync with one
 INSERT INTO seats VALUES ('A', 'x', 1) ON CONFLICT(hall) DO UPDATE SET free = free - 6;
---! seats: row ('A'): column free: this file may take 5 of the 5: have a file grant it some, or sync with one
+--! seats: row ('A'): column free: this file may take 5 more of the 5: have a file grant some, or sync with one
 SELECT group_concat(hall || free, ' ') FROM seats;
 --= A5 B3
 BEGIN;
 UPDATE seats SET free = free - 2;
 SAVEPOINT x;
 UPDATE seats SET free = free - 2 WHERE hall = 'B';
---! seats: row ('B'): column free: this file may take 1 of the 1: have a file grant it some, or sync with one
+--! seats: row ('B'): column free: this file may take 1 more of the 1: have a file grant some, or sync with one
 UPDATE seats SET free = free - 1 WHERE hall = 'B';
 ROLLBACK TO x;
 SELECT key, rights FROM counter_rights('seats');
@@ -81,20 +81,20 @@ SELECT counter_bound('c', 'n');
 DELETE FROM c;
 DELETE FROM t WHERE k = 'a';
 INSERT INTO c VALUES ('a', -1);
---! c: row ('a'): column n: this file may take none of the 0: have a file grant it some, or sync with one
+--! c: row ('a'): column n: this file may take none of the 0: have a file grant some, or sync with one
 INSERT INTO c(c, k, n) VALUES ('reset', 'a', -1);
---! c: row ('a'): column n: this file may take none of the 0: have a file grant it some, or sync with one
+--! c: row ('a'): column n: this file may take none of the 0: have a file grant some, or sync with one
 INSERT INTO t VALUES ('a', -1);
---! t: row ('a'): column n: this file may take none of the 0: have a file grant it some, or sync with one
+--! t: row ('a'): column n: this file may take none of the 0: have a file grant some, or sync with one
 UPDATE t SET k = 'a', n = n - 2 WHERE k = 'b';
---! t: row ('a'): column n: this file may take none of the 0: have a file grant it some, or sync with one
+--! t: row ('a'): column n: this file may take none of the 0: have a file grant some, or sync with one
 SELECT (SELECT count(*) FROM c), group_concat(k || n) FROM t;
 --= 0|b0
 INSERT INTO t VALUES ('a', 2);
 INSERT INTO c VALUES ('a', 2);
 UPDATE t SET n = n - 2 WHERE k = 'a';
 UPDATE c SET n = n - 3;
---! c: row ('a'): column n: this file may take 2 of the 2: have a file grant it some, or sync with one
+--! c: row ('a'): column n: this file may take 2 more of the 2: have a file grant some, or sync with one
 
 -- # rights-are-granted-and-whoever-has-them-may-take
 CREATE TABLE seats(hall TEXT PRIMARY KEY, free INTEGER);
@@ -110,15 +110,15 @@ SELECT counter_track('door.seats', 'free');
 SELECT rows_changed FROM counter_push('door');
 --= 1
 UPDATE door.seats SET free = free - 1;
---! seats: row ('A'): column free: this file may take none of the 12: have a file grant it some, or sync with one
+--! seats: row ('A'): column free: this file may take none of the 12: have a file grant some, or sync with one
 INSERT INTO seats_counters(seats_counters, hall, free) SELECT 'grant ' || id, 'A', 4 FROM counter_identity('door');
 INSERT INTO seats_counters(seats_counters, hall, free) SELECT 'grant ' || id, 'A', 9 FROM counter_identity('door');
---! seats_counters: row ('A'): column free: this file may grant 8 of the 12: have a file grant it some, or sync with one
+--! seats_counters: row ('A'): column free: this file may grant 8 more of the 12: have a file grant some, or sync with one
 SELECT rows_changed FROM counter_push('door');
 --= 1
 UPDATE door.seats SET free = free - 4;
 UPDATE door.seats SET free = free - 1;
---! seats: row ('A'): column free: this file may take none of the 8: have a file grant it some, or sync with one
+--! seats: row ('A'): column free: this file may take none of the 8: have a file grant some, or sync with one
 DELETE FROM door.seats;
 --! seats: row ('A'): column free: others may take 8 of the 8, and would go on: have them grant it to this file, or count anew what is there by the command 'reset free', which ends their rights
 UPDATE door.seats SET free = NULL;
@@ -168,7 +168,7 @@ INSERT INTO c(c, k, n) VALUES ('grant 00000000-0000-0000-0000-000000000000', 'b'
 INSERT INTO c(c, n) VALUES ('grant 00000000-0000-0000-0000-000000000000', 1);
 --! c: key column k must not be NULL
 INSERT INTO c(c, k, n) VALUES ('grant 00000000-0000-0000-0000-000000000000', 'a', 6);
---! c: row ('a'): column n: this file may grant 5 of the 5: have a file grant it some, or sync with one
+--! c: row ('a'): column n: this file may grant 5 more of the 5: have a file grant some, or sync with one
 SELECT rights, here FROM counter_rights('c');
 --= 5|1
 
@@ -229,11 +229,11 @@ SELECT counter_bound('c', 'n');
 SELECT rows_changed > 0 FROM counter_push('phone');
 --= 1
 INSERT INTO phone.c(k, n) VALUES ('a', -1);
---! c: row ('a'): column n: this file may take none of the 7: have a file grant it some, or sync with one
+--! c: row ('a'): column n: this file may take none of the 7: have a file grant some, or sync with one
 INSERT INTO phone.c(k, n) VALUES ('b', 4);
 INSERT INTO phone.c(k, n) VALUES ('b', -1);
 INSERT INTO phone.c(k, n) VALUES ('b', -1);
---! c: row ('b'): column n: this file may take none of the 0: have a file grant it some, or sync with one
+--! c: row ('b'): column n: this file may take none of the 0: have a file grant some, or sync with one
 
 -- # openings-are-held-by-who-made-them-and-by-nobody-if-they-were-declared-the-same-before
 ATTACH 'office.db' AS office;
@@ -252,7 +252,7 @@ SELECT id, rights FROM counter_rights('p') WHERE rights <> 0;
 SELECT rows_changed > 0 FROM counter_push('office');
 --= 1
 UPDATE office.p SET stock = 499;
---! p: row ('tea'): column stock: this file may take none of the 500: have a file grant it some, or sync with one
+--! p: row ('tea'): column stock: this file may take none of the 500: have a file grant some, or sync with one
 INSERT INTO office.p_counters(p_counters, sku, stock) VALUES ('reset', 'tea', 500);
 SELECT rights, here FROM counter_rights('p', 'office');
 --~ 500|[01]
@@ -267,7 +267,7 @@ SELECT counter_bound('seats', 'free');
 --= 0
 INSERT INTO seats_counters(seats_counters, hall, free) VALUES ('grant 11111111-1111-4111-8111-111111111111', 'A', 4);
 UPDATE seats SET hall = 'B', free = free - 9;
---! seats: row ('B'): column free: this file may take 8 of the 12: have a file grant it some, or sync with one
+--! seats: row ('B'): column free: this file may take 8 more of the 12: have a file grant some, or sync with one
 UPDATE seats SET hall = 'B', free = free - 8;
 SELECT key, rights, here FROM counter_rights('seats') ORDER BY here;
 --= ["B"]|4|0
@@ -438,5 +438,202 @@ SELECT rights, here FROM counter_rights('c') ORDER BY here;
 --= 2|0
 --= 2|1
 INSERT INTO c(k, n) VALUES ('a', -3);
---! c: row ('a'): column n: this file may take 2 of the 4: have a file grant it some, or sync with one
+--! c: row ('a'): column n: this file may take 2 more of the 4: have a file grant some, or sync with one
 INSERT INTO c(c) VALUES ('integrity-check');
+
+-- # rights-that-add-up-to-more-than-64-bits-are-an-error-and-a-reset-ends-them
+CREATE VIRTUAL TABLE c USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO c(k, n) VALUES ('a', 5), ('b', 1);
+SELECT counter_bound('c', 'n');
+--= 0
+CREATE TEMP TABLE x(change);
+INSERT INTO x SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"01010101-0101-0101-0101-010101010101","clock":1,"value":1,"grants":{"02020202-0202-0202-0202-020202020202":9223372036854775807}},{"id":"03030303-0303-0303-0303-030303030303","clock":1,"value":1,"grants":{"02020202-0202-0202-0202-020202020202":9223372036854775807}}]}}]}');
+SELECT json_extract(counter_take(json_object('format', 1, 'source', '01010101-0101-0101-0101-010101010101', 'since', 0, 'upto', 9, 'changes', json_array(json_object('table', 'c', 'packed', hex(counter_key('a')), 'seq', 1, 'change', hex(change))))), '$.changes') FROM x;
+--= 1
+SELECT k, n FROM c;
+--= a|7
+--= b|1
+SELECT key, id, rights FROM counter_rights('c') WHERE NOT here;
+--! counter_rights: column n of ('a'): integer overflow: what 02020202-0202-0202-0202-020202020202 may take adds up to more than 64 bits; 'reset n' ends the rights of all
+INSERT INTO c(c, k, n) VALUES ('reset n', 'a', 5);
+SELECT key, rights, here FROM counter_rights('c');
+--= ["a"]|5|1
+--= ["b"]|1|1
+
+-- # a-row-below-zero-keeps-its-key-until-what-is-owed-is-there
+ATTACH 'door.db' AS door;
+CREATE TABLE main.seats(hall TEXT PRIMARY KEY, free INTEGER);
+CREATE TABLE door.seats(hall TEXT PRIMARY KEY, free INTEGER);
+INSERT INTO main.seats VALUES ('A', 2), ('B', 12);
+SELECT counter_replicate('main.seats', 'free');
+--= 2
+SELECT counter_replicate('door.seats', 'free');
+--= 0
+SELECT rows_changed FROM counter_push('door');
+--= 2
+UPDATE door.seats SET free = -3 WHERE hall = 'A';
+SELECT counter_bound('main.seats', 'free');
+--= 0
+SELECT rows_changed FROM counter_pull('door');
+--= 1
+SELECT rights, here FROM counter_rights('seats') WHERE key = '["A"]' ORDER BY here;
+--= -5|0
+--= 2|1
+UPDATE main.seats SET hall = 'C' WHERE hall = 'A';
+--! seats: row ('C'): column free: under its former key the row shows -3, a debt, which takes no other key: merge with all files, or count up what is there, and change the key when it shows 0 or more
+UPDATE main.seats SET hall = 'C', free = free + 2 WHERE hall = 'A';
+--! seats: row ('C'): column free: under its former key the row shows -3, a debt, which takes no other key: merge with all files, or count up what is there, and change the key when it shows 0 or more
+UPDATE main.seats SET hall = 'D', free = free - 13 WHERE hall = 'B';
+--! seats: row ('D'): column free: this file may take 12 more of the 12: have a file grant some, or sync with one
+UPDATE main.seats SET free = free + 4 WHERE hall = 'A';
+UPDATE main.seats SET hall = 'C' WHERE hall = 'A';
+SELECT key, rights, here FROM counter_rights('seats') ORDER BY key;
+--= ["B"]|12|1
+--= ["C"]|1|1
+UPDATE main.seats SET hall = 'D', free = free - 12 WHERE hall = 'B';
+SELECT group_concat(hall || free, ' ') FROM (SELECT * FROM main.seats ORDER BY hall);
+--= C1 D0
+
+-- # a-bounded-table-takes-no-other-key-but-another-table-takes-its-rows
+ATTACH 'door.db' AS door;
+CREATE TABLE main.seats(hall TEXT PRIMARY KEY, code TEXT, free INTEGER);
+CREATE TABLE door.seats(hall TEXT PRIMARY KEY, code TEXT, free INTEGER);
+INSERT INTO main.seats VALUES ('A', 'a1', 12);
+SELECT counter_replicate('main.seats', 'free');
+--= 1
+SELECT counter_replicate('door.seats', 'free');
+--= 0
+SELECT counter_bound('main.seats', 'free');
+--= 0
+INSERT INTO main.seats_counters(seats_counters, hall, free) SELECT 'grant ' || id, 'A', 4 FROM counter_identity('door');
+SELECT rows_changed FROM counter_push('door');
+--= 1
+UPDATE door.seats SET free = free - 1;
+BEGIN;
+CREATE TABLE main.rebuilt(code TEXT PRIMARY KEY, hall TEXT, free INTEGER);
+INSERT INTO main.rebuilt SELECT code, hall, free FROM main.seats;
+DROP TABLE main.seats;
+ALTER TABLE main.rebuilt RENAME TO seats;
+SELECT counter_replicate('main.seats', 'free', 'keys=changed');
+--! counter_replicate: seats: it has a bounded counter, and whose rights would be under the new key nobody knows: roll the migration back, merge with all files, and in one of them copy the rows to another table, which has that key, and is given a bound anew
+ROLLBACK;
+SELECT rows_changed FROM counter_pull('door');
+--= 1
+BEGIN;
+CREATE TABLE main.places(code TEXT PRIMARY KEY, hall TEXT, free INTEGER);
+INSERT INTO main.places SELECT code, hall, free FROM main.seats;
+SELECT counter_replicate('main.places', 'free');
+--= 1
+SELECT counter_bound('main.places', 'free');
+--= 0
+INSERT INTO main.seats_counters(seats_counters, hall, free) SELECT 'reset free', hall, 0 FROM main.seats;
+COMMIT;
+INSERT INTO main.places_counters(places_counters, code, free) SELECT 'grant ' || id, 'a1', 3 FROM counter_identity('door');
+CREATE TABLE door.places(code TEXT PRIMARY KEY, hall TEXT, free INTEGER);
+SELECT counter_replicate('door.places', 'free');
+--= 0
+SELECT table_name, rows_changed FROM counter_push('door') ORDER BY table_name;
+--= places|1
+--= seats|1
+UPDATE door.seats SET free = free - 1;
+--! seats: row ('A'): column free: this file may take none of the 0: have a file grant some, or sync with one
+UPDATE door.places SET free = free - 3;
+UPDATE main.places SET free = free - 8;
+SELECT rows_changed FROM counter_pull('door');
+--= 1
+--= 0
+SELECT free FROM main.places;
+--= 0
+SELECT counter_untrack('seats');
+--= 1
+
+-- # a-file-with-a-bounded-counter-takes-no-name
+CREATE VIRTUAL TABLE c USING counter(k TEXT PRIMARY KEY, n COUNTER);
+SELECT counter_bound('c', 'n');
+--= 0
+SELECT counter_init('dc1:rack1');
+--! counter_init: main has a bounded counter, and cannot become 'dc1:rack1': a file with a name takes no bound, for its successor would take again what it has taken
+SELECT length(counter_init());
+--= 36
+
+-- # what-a-device-sent-under-the-id-of-the-file-is-dismissed-and-its-rights-are-with-the-present-id
+CREATE VIRTUAL TABLE c USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO c(k, n) VALUES ('a', 9), ('b', 4);
+SELECT counter_bound('c', 'n');
+--= 0
+CREATE TABLE counter_http_tokens(token TEXT PRIMARY KEY, device TEXT NOT NULL UNIQUE);
+CREATE TABLE counter_http_ids(id TEXT PRIMARY KEY, token TEXT NOT NULL);
+INSERT INTO counter_http_tokens VALUES('bb', 'phone');
+SELECT counter_dismiss();
+--! counter_dismiss: there is nothing to dismiss: the present id was not taken because of what a device sent, or counter_conflicts lists that no more
+CREATE TEMP TABLE body AS SELECT json_object('format', 1, 'source', '00000000-0000-0000-0000-00000000000b', 'since', 0, 'upto', 9, 'changes', json_array(json_object('table', 'c', 'packed', hex(counter_key('a')), 'seq', 1, 'change',
+  hex(counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"' || counter_id() || '","clock":77,"value":2}]}}]}'))))) AS line;
+SELECT json_extract(counter_receive('bb', line), '$.skipped') FROM body;
+--= 0
+SELECT count(*), min(their_clock), min(why) FROM counter_conflicts;
+--= 1|77|device phone
+SELECT key, rights, here FROM counter_rights('c') ORDER BY key, here;
+--= ["a"]|9|0
+--= ["b"]|4|0
+UPDATE c SET n = n - 1 WHERE k = 'a';
+--! c: row ('a'): column n: this file may take none of the 9: have a file grant some, or sync with one
+VACUUM INTO 'copy.db';
+ATTACH 'copy.db' AS copy;
+SELECT counter_dismiss('copy');
+--! counter_dismiss: there is nothing to dismiss: the present id was not taken because of what a device sent, or counter_conflicts lists that no more
+SELECT counter_dismiss('none');
+--! counter_dismiss: no attached database has the name 'none'
+SELECT counter_dismiss();
+--= 2
+SELECT count(*) FROM counter_conflicts;
+--= 0
+SELECT key, rights, here FROM counter_rights('c') ORDER BY key, here;
+--= ["a"]|9|1
+--= ["b"]|4|1
+UPDATE c SET n = n - 4;
+SELECT k, n FROM c;
+--= a|5
+--= b|0
+SELECT counter_receive('bb', line) FROM body;
+--= {"changes":1,"skipped":0,"marks":{"00000000-0000-0000-0000-00000000000b":9},"warnings":[]}
+SELECT counter_dismiss();
+--! counter_dismiss: there is nothing to dismiss: the present id was not taken because of what a device sent, or counter_conflicts lists that no more
+INSERT INTO c(c) VALUES ('integrity-check');
+
+-- # what-two-devices-sent-one-after-the-other-is-dismissed-at-once-but-not-what-a-merge-has-proved
+CREATE VIRTUAL TABLE c USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO c(k, n) VALUES ('a', 9);
+SELECT counter_bound('c', 'n');
+--= 0
+CREATE TABLE counter_http_tokens(token TEXT PRIMARY KEY, device TEXT NOT NULL UNIQUE);
+CREATE TABLE counter_http_ids(id TEXT PRIMARY KEY, token TEXT NOT NULL);
+INSERT INTO counter_http_tokens VALUES('bb', 'phone');
+CREATE TEMP VIEW body AS SELECT json_object('format', 1, 'source', '00000000-0000-0000-0000-00000000000b', 'since', 0, 'upto', 9, 'changes', json_array(json_object('table', 'c', 'packed', hex(counter_key('a')), 'seq', 1, 'change',
+  hex(counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"' || counter_id() || '","clock":77,"value":2}]}}]}'))))) AS line;
+SELECT json_extract(counter_receive('bb', line), '$.skipped') FROM body;
+--= 0
+INSERT INTO c(k, n) VALUES ('a', 2);
+SELECT json_extract(counter_receive('bb', line), '$.skipped') FROM body;
+--= 0
+SELECT rights, here FROM counter_rights('c') ORDER BY rights;
+--= 2|0
+--= 9|0
+SELECT counter_dismiss();
+--= 2
+SELECT rights, here FROM counter_rights('c') ORDER BY rights;
+--= 11|1
+SELECT json_extract(counter_receive('bb', line), '$.skipped') FROM body;
+--= 0
+UPDATE counter_conflicts SET why = 'own';
+SELECT counter_dismiss();
+--! counter_dismiss: there is nothing to dismiss: the present id was not taken because of what a device sent, or counter_conflicts lists that no more
+UPDATE counter_conflicts SET why = 'device phone', their_clock = 4611686018427387903;
+SELECT counter_dismiss();
+--! counter_dismiss: column n of ('a'): a device has sent the last clock that there is: 'reset n' ends the rights of all
+SELECT rights, here FROM counter_rights('c') ORDER BY rights;
+--= 11|0
+UPDATE counter_conflicts SET their_clock = 77;
+SELECT length(counter_fork());
+--= 36
+SELECT counter_dismiss();
+--! counter_dismiss: there is nothing to dismiss: the present id was not taken because of what a device sent, or counter_conflicts lists that no more
