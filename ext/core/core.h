@@ -318,7 +318,7 @@ enum { CTR_VARINT_MAX = 10 /* bytes of the longest, a 64-bit number */ };
  * A transaction appends a row, with a group for each table that it changed, so that those of other
  * tables are passed over unread. A table may have several groups in a row, one after the other:
  *
- *     byte 0    0xE3: entries of a journal (high half) of format 3 (low half)
+ *     byte 0    0xE4: entries of a journal (high half) of format 4 (low half)
  *     table     varint, the number of a table: 1 ... 2^31-1
  *     size      varint: the bytes of the entries of the group, 1 or more
  *     entries   see below
@@ -337,12 +337,18 @@ enum { CTR_VARINT_MAX = 10 /* bytes of the longest, a 64-bit number */ };
  *                 4          regular columns of the row were written here: their stamps have the
  *                            number of this row of the journal, or their own (core/row_cell.c)
  *                 5          the row cell was written here: it has the stamps before this
+ *                 6          no change: what came with a feed and follows in the group has the
+ *                            source that stands here
  *                 16 + 8 c   counter c was incremented by n, at one tick of the clock
  *                 17 + 8 c   the same at several ticks
  *                 18 + 8 c   the cell of counter c was written: it has the amounts before this;
  *                            the change was made here
  *                 19 + 8 c   the same: it was pulled; 20 + 8 c: it came with a feed
  *                 others     of later versions
+ *     part      varint, for what was pulled or fed: what has changed, CTR_PART_... below
+ *     source    16 bytes, for code 6: the id in the name of the source; then varints: twice the
+ *               `upto` of its line, plus 1 if it gives own changes; what follows the / in its
+ *               name, or 0. All of them 0: unknown again
  *     n         zigzag varint, for an increment
  *     ticks     varint, 2 ... 2^63-1, for an increment at several ticks
  *     word      varint, for stamps: 2 w, plus 1 if a number follows the mask
@@ -350,14 +356,16 @@ enum { CTR_VARINT_MAX = 10 /* bytes of the longest, a 64-bit number */ };
  *     number    varint, for stamps that were carried over: 1 ... 2^63-1
  *
  * Segments, which summarize rows for one table, have no amounts. They list the changed rows with
- * the numbers of their last changes and the origins of all changes, in groups of one number and the
- * same origins, the highest number first, in one number the lowest origins:
+ * the numbers of their last changes, the origins of all changes and the part of the row that has
+ * changed, in groups of one number, the same origins and the same part, the highest number first, in
+ * one number the lowest origins, then the lowest part:
  *
- *     byte 0    0xE3
+ *     byte 0    0xE4
  *     number    varint: the number of the group before minus this one; 0 in the first group, which
  *               has the number of the segment
  *     n         varint: 8 times the count of rows in the group, 1 or more; plus their origins, a
  *               sum of 1 (made here), 2 (pulled), 4 (came with a feed)
+ *     part      varint: what has changed
  *     rows      the first as zigzag varint, each other as varint: its difference to the one before
  *
  * The bytes may come from anywhere: a walk finds every fault. */
