@@ -94,8 +94,15 @@ globalThis.document = { getElementById: element, querySelector: element, createE
 globalThis.lunr = require(process.argv[1] + "/search/lunr.js");
 const read = (name) => require("fs").readFileSync(process.argv[1] + "/" + name, "utf8");
 new Function(read("search/search_index.js") + read("search.js"))();
-console.log(elements.filter((each) => each.href).map((each) => each.href).join("\\n"));
+console.log(elements.filter((each) => each.href).map((each) => each.href + "\\t" + each.text).join("\\n"));
 """
+
+
+def search(site, words):
+    """The hits, in their order: where each leads, and its title."""
+    done = subprocess.run(["node", "-e", SEARCH, site, words], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    return [line.split("\t") for line in done.stdout.splitlines() if line]
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="no node")
@@ -104,7 +111,19 @@ console.log(elements.filter((each) => each.href).map((each) => each.href).join("
     ("readonly", "errors.html#frequent-errors"), ("not authorized", "errors.html#frequent-errors"),
     ("no such module", "errors.html#"), ("database is locked", "errors.html#")])
 def test_the_search_finds(site, words, first):
-    done = subprocess.run(["node", "-e", SEARCH, site, words], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-    hits = done.stdout.split()
+    hits = [link for link, _ in search(site, words)]
     assert (first is None and not hits) or (hits and first in " ".join(hits[:3]))
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="no node")
+@pytest.mark.parametrize("words", ["counter", "sync", "getting started", "doubled", "keys=spread", "floor", "database is locked"])
+def test_the_search_shows_each_hit_once(site, words):
+    hits = search(site, words)
+    links = [link for link, _ in hits]
+    assert hits and len(set(links)) == len(links) and len({title for _, title in hits}) == len(hits), hits
+    assert not {link.partition("#")[0] for link in links if "#" in link} & set(links), hits
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="no node")
+def test_a_page_is_found_by_words_of_two_of_its_sections(site):
+    assert [link for link, _ in search(site, "canon unicase")] == ["./merge.html"]

@@ -33,6 +33,13 @@ function phraseFirst(hits, words) {
   return [...hits].sort((a, b) => rank(b) - rank(a));
 }
 
+// The index has a page whole, and each of its sections: a page is shown only where none of its sections has all words.
+function once(hits) {
+  const pageOf = (ref) => ref.split("#")[0];
+  const shown = new Set(hits.filter(({ ref }) => ref !== pageOf(ref)).map(({ ref }) => pageOf(ref)));
+  return hits.filter(({ ref }) => !shown.has(ref));
+}
+
 function excerpt(text, words) {
   const at = Math.max(0, ...words.map((word) => text.toLowerCase().indexOf(word)));
   const begin = at > 80 ? text.indexOf(" ", at - 80) + 1 : 0;
@@ -47,7 +54,7 @@ function show(hits, words) {
     const title = document.createElement("h3");
     const link = document.createElement("a");
     link.href = base_url + "/" + ref;
-    link.textContent = page && page !== section ? `${page.title}: ${section.title}` : section.title;
+    link.textContent = page && page.title !== section.title ? `${page.title}: ${section.title}` : section.title;
     title.append(link);
     const text = document.createElement("p");
     text.textContent = excerpt(section.text, words);
@@ -58,5 +65,5 @@ function show(hits, words) {
 document.querySelector("input[name=q]").value = query;
 const words = query.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
 const indexed = words.filter(lunr.stopWordFilter); // lunr does not index words such as "is" and "not"
-if (indexed.length) show(phraseFirst(search(indexed), words), indexed);
+if (indexed.length) show(once(phraseFirst(search(indexed), words)), indexed);
 else show([], words);
