@@ -3,8 +3,8 @@
  *
  * Two files may give one number to two rows (tracked/spread.c). The one that was born first keeps
  * it in every file (core/core.h). A file that had the other one lists it whole, as a change. Its
- * origin alone, the file under whose present id it was born, inserts it again when the merge is
- * done, under a number that SQLite gives out then, and lets its own rows that referred to it
+ * origin alone, the file that goes on from the id under which it was born, inserts it again when the
+ * merge is done, under a number that SQLite gives out then, and lets its own rows that referred to it
  * follow. What other files have written below stays with the first row.
  *
  * A row that the table refuses stays listed, and is tried again after the next merge.
@@ -21,6 +21,20 @@
 
 enum { BIRTH_SIZE = 8 + CTR_ID_SIZE };
 
+/* Returns whether this file is the origin of what was born under an id. A merge that finds that
+ * another file counts under the present one takes a new id at once, before it lists anything. */
+static bool is_origin(ctr_merge *merge, const uint8_t id[CTR_ID_SIZE])
+{
+    if (memcmp(id, merge->conflicts->mine, CTR_ID_SIZE) == 0) return true;
+    ctr_run run = ctr_tab_run(merge->row.tab);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_WENT_ON);
+    ctr_run_bind_blob(&run, row, ":id", id, CTR_ID_SIZE);
+    ctr_run_bind_text(&run, row, ":why", ctr_lineage_why(CTR_WHY_CONFLICT));
+    bool is = ctr_run_row(&run, row) && sqlite3_column_int(row, 0) != 0;
+    sqlite3_finalize(row);
+    return is;
+}
+
 void ctr_renumber_list(ctr_merge *merge)
 {
     uint8_t birth[BIRTH_SIZE];
@@ -32,7 +46,7 @@ void ctr_renumber_list(ctr_merge *merge)
     if (!mine || ctr_rc(merge->conn) != SQLITE_OK) return;
     ctr_bytes_put(birth, (uint64_t)mine->birth.number);
     memcpy(birth + 8, mine->birth.id, CTR_ID_SIZE);
-    bool is_own = memcmp(mine->birth.id, merge->conflicts->mine, CTR_ID_SIZE) == 0;
+    bool is_own = is_origin(merge, mine->birth.id);
     ctr_apart_row apart = {0};
     if (merge->tracked) ctr_apart_read(merge->showing.tracked, tab, row->rowid, &apart);
     ctr_row_feed_tell(tab, row, merge->keys, &change);

@@ -587,3 +587,25 @@ def test_a_file_of_one_that_cannot_be_read_keeps_nobody_from_taking_those_of_oth
     status, out, error = read_only("sync", "c.db", "shared")
     assert status == 1 and "cannot be read: Permission denied: nothing of it was taken" in error, error
     assert [row[0] for row in table(out)] == ["took"] and rows("c.db", "SELECT n FROM v") == [(1,)]
+
+
+def test_a_row_whose_number_another_row_had_comes_back_though_the_same_sync_gives_its_file_another_id(tmp_path, monkeypatch):
+    """A backup that came back unnoticed has counted under the id that it had, as the file had after the backup."""
+    monkeypatch.chdir(tmp_path)
+    make("a.db", "CREATE TABLE p(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0)", "CREATE TABLE s(id INTEGER PRIMARY KEY AUTOINCREMENT, note TEXT)",
+         "INSERT INTO p VALUES ('y', 10)", "SELECT counter_replicate_all('p.n')")
+    shutil.copy("a.db", "b.db")
+    ok("folder", "shared")
+    sync = lambda: [run("sync", f"{name}.db", "shared") for name in "baab"]
+    make("b.db", "INSERT INTO s(note) VALUES ('b1')", "UPDATE p SET n = n + 1")
+    sync()
+    subprocess.run(["cp", "-a", "b.db", "backup.db"], check=True)
+    make("b.db", "UPDATE p SET n = n - 7", "INSERT INTO s(note) VALUES ('b2')")
+    sync()
+    subprocess.run(["cp", "-a", "backup.db", "b.db"], check=True)
+    make("b.db", "UPDATE p SET n = n - 5", "INSERT INTO s(note) VALUES ('b3')")
+    for _ in range(2):
+        sync()
+    assert rows("b.db", "SELECT count(*) > 0 FROM counter_conflicts") == [(1,)]
+    for name in "a.db", "b.db":
+        assert rows(name, "SELECT note FROM s ORDER BY note") == [("b1",), ("b2",), ("b3",)]
