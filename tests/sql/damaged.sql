@@ -707,3 +707,12 @@ UPDATE counter_replica SET birth = NULL, instance = zeroblob(1000);
 INSERT INTO v VALUES('x', 1);
 SELECT n FROM v;
 --= 2
+
+-- # an-odd-generation-of-a-regular-column-is-damage
+CREATE TABLE p(k TEXT PRIMARY KEY, x, n INTEGER);
+SELECT counter_replicate('p', 'n');
+--= 0
+UPDATE counter_state SET seq = 3 WHERE kind = 'column' AND row = 0;
+--@ reopen
+INSERT INTO p VALUES('a', 'b', 1);
+--! p: the stored table counter_state is damaged: it has a regular column without a generation
