@@ -38,10 +38,11 @@ SELECT former.id,
  WHERE one > 1
  ORDER BY one DESC;
 
--- The highest clock that is listed for a counter, 0 if there is none.
+-- The highest clock that is listed for a counter, or, without a key, for the table; 0: none is.
 -- name: CONFLICTS_CLOCK
 SELECT coalesce(max(their_clock), 0) FROM "{schema}".counter_conflicts
- WHERE ("table", "key", "column") = (:table, :key, :column) AND upper(replace(id, '-', '')) = hex(:id);
+ WHERE "table" = :table AND (:key IS NULL OR ("key", "column") = (:key, :column))
+   AND upper(replace(id, '-', '')) = hex(:id);
 
 -- name: CONFLICTS_DISMISS
 DELETE FROM "{schema}".counter_conflicts WHERE upper(replace(id, '-', '')) = hex(:id);

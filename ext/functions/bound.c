@@ -235,32 +235,49 @@ static void find_given_up(dismissing *call)
                         "a device sent, or counter_conflicts lists that no more");
 }
 
-/* Grants the file what one id holds of a counter of the row that was found. */
+/* Returns the highest clock that is listed under an id for a counter of a row; key NULL: for any
+ * counter of any row of the table. 0: none is listed. */
+static int64_t clock_sent(const dismissing *call, const uint8_t *id, const char *birth,
+                          const char *key, const char *name)
+{
+    int64_t clock = 0;
+    ctr_run run = ctr_file_run(call->file);
+    sqlite3_stmt *sent = ctr_run_prepare(&run, CTR_SQL_CONFLICTS_CLOCK);
+    ctr_run_bind_text(&run, sent, ":table", birth);
+    if (key) ctr_run_bind_text(&run, sent, ":key", key);
+    if (key) ctr_run_bind_text(&run, sent, ":column", name);
+    ctr_run_bind_id(&run, sent, ":id", id);
+    if (ctr_run_row(&run, sent)) clock = sqlite3_column_int64(sent, 0);
+    sqlite3_finalize(sent);
+    return clock;
+}
+
+/* Grants the file what one id holds of a counter of the row that was found. Where it holds nothing,
+ * what was sent under it is overruled all the same: another file may have believed it. */
 static void take_over(dismissing *call, ctr_row *row, int counter, const char *birth,
                       const char *key, const ctr_right *held)
 {
     const char *name = ctr_shape_counter_name(row->shape, counter);
-    const int64_t n = ctr_sum_clamp(&held->n);
-    ctr_run run = ctr_file_run(call->file);
-    sqlite3_stmt *sent = ctr_run_prepare(&run, CTR_SQL_CONFLICTS_CLOCK);
-    ctr_run_bind_text(&run, sent, ":table", birth);
-    ctr_run_bind_text(&run, sent, ":key", key);
-    ctr_run_bind_text(&run, sent, ":column", name);
-    ctr_run_bind_id(&run, sent, ":id", held->id);
-    ctr_leader former = {.least = 1};
-    if (ctr_run_row(&run, sent)) former.least += sqlite3_column_int64(sent, 0);
-    sqlite3_finalize(sent);
+    const bool holds = ctr_sum_is_positive(&held->n);
+    const int64_t sent = clock_sent(call, held->id, birth, key, name);
+    const ctr_cell *cell = &row->cells[counter];
     if (ctr_rc(call->conn) != SQLITE_OK) return;
+    if (!holds && (sent == 0 || cell->size == 0 || ctr_cell_is_deleted(cell))) return;
+
+    ctr_leader former = {.least = sent + 1};
     memcpy(former.id, held->id, CTR_ID_SIZE);
-    if (former.least > CTR_CLOCK_MAX ||
-        ctr_row_grant(row, counter, row->tab->id, n, &former) != CTR_OK) {
+    ctr_status status = CTR_OVERFLOW;
+    if (former.least <= CTR_CLOCK_MAX)
+        status = holds ? ctr_row_grant(row, counter, row->tab->id, ctr_sum_clamp(&held->n), &former)
+                       : ctr_row_change_cell(row, counter, 0, &former);
+    if (status != CTR_OK) {
         ctr_problem_set(call->conn, SQLITE_ERROR,
                         "a device has sent the last clock that there is: 'reset %s' ends the "
                         "rights of all",
                         name);
         ctr_row_problem_at(row, row->rowid, counter);
     }
-    call->moved++;
+    call->moved += holds;
 }
 
 static void take_over_row(dismissing *call, ctr_row *row, const char *birth, int64_t rowid)
@@ -276,7 +293,7 @@ static void take_over_row(dismissing *call, ctr_row *row, const char *birth, int
             ctr_right held;
             memcpy(held.id, call->given_up.ids + k * CTR_ID_SIZE, CTR_ID_SIZE);
             held.n = ctr_rights_find(&rights, held.id);
-            if (ctr_sum_is_positive(&held.n)) take_over(call, row, i, birth, key, &held);
+            take_over(call, row, i, birth, key, &held);
         }
     }
     sqlite3_free(key);
@@ -284,16 +301,21 @@ static void take_over_row(dismissing *call, ctr_row *row, const char *birth, int
     if (ctr_rc(call->conn) == SQLITE_OK && ctr_row_is_staged(row)) ctr_row_write(row, NULL);
 }
 
-/* Lists the rows to which an id that was given up holds rights, then changes them. */
+/* Lists the rows to which an id that was given up holds rights, all if anything was sent under it
+ * for the table, then changes them. */
 static void take_over_rows(dismissing *call, ctr_row *row, const ctr_catalog_entry *entry)
 {
     ctr_changes due = {0};
     ctr_rights_walk walk;
     ctr_run run = ctr_run_on(call->conn, call->file->schema, entry->name);
+    bool sent = false;
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL); /* of its end */
+    for (size_t k = 0; k < call->given_up.n; k++)
+        sent = sent ||
+               clock_sent(call, call->given_up.ids + k * CTR_ID_SIZE, entry->birth, NULL, NULL) > 0;
     ctr_rights_walk_open(&walk, row);
     while (ctr_rc(call->conn) == SQLITE_OK && ctr_rights_walk_next(&walk)) {
-        bool any = false;
+        bool any = sent;
         for (size_t k = 0; k < call->given_up.n; k++) {
             const ctr_sum held =
                 ctr_rights_find(&walk.rights, call->given_up.ids + k * CTR_ID_SIZE);

@@ -284,6 +284,7 @@ static void leave_out_own(ctr_apply *apply, const ctr_change *change, int counte
     ctr_sent_cell sent = {.device = change->device,
                           .table = merge->entry.birth,
                           .column = ctr_shape_counter_name(&merge->shape, counter),
+                          .row = &merge->row,
                           .keys = apply->keys,
                           .n_keys = merge->shape.n_keys,
                           .mine = row && row->life < life ? &none : &merge->row.cells[counter],

@@ -286,7 +286,8 @@ static void record_left_out(ctr_conn *conn, ctr_conflicts *conflicts, const ctr_
     bool differs = is_here && mine.clock == shard->clock && mine.value != shard->value;
     if (!differs && !is_ahead(sent->mine, sent->theirs, is_here ? &mine : NULL, shard)) return;
 
-    char *key = ctr_problem_describe_key(sent->keys, sent->n_keys);
+    char *key = sent->row->found ? ctr_row_key_text(sent->row, sent->row->rowid)
+                                 : ctr_problem_describe_key(sent->keys, sent->n_keys);
     char *why = sqlite3_mprintf("device %s", sent->device);
     if (!key || !why) ctr_problem_nomem(conn);
     const conflict found = {.table = sent->table,

@@ -776,7 +776,8 @@ void ctr_brought_add(ctr_brought *to, const ctr_brought *more);
 typedef struct ctr_sent_cell {
     const char *device; /* the name of the device that had the token */
     const char *table, *column;
-    sqlite3_value **keys;
+    ctr_row *row;         /* borrowed: mine, perhaps not found */
+    sqlite3_value **keys; /* as they were sent: a collation may take them for those of the row */
     int n_keys;
     const ctr_cell *mine, *theirs;
 } ctr_sent_cell;

@@ -637,3 +637,44 @@ SELECT length(counter_fork());
 --= 36
 SELECT counter_dismiss();
 --! counter_dismiss: there is nothing to dismiss: the present id was not taken because of what a device sent, or counter_conflicts lists that no more
+
+-- # what-is-dismissed-is-overruled-also-under-a-key-that-the-device-spelled-otherwise-and-when-it-sends-more
+CREATE VIRTUAL TABLE c USING counter(k TEXT COLLATE NOCASE PRIMARY KEY, n COUNTER);
+INSERT INTO c(k, n) VALUES ('a', 9), ('b', 0);
+SELECT counter_bound('c', 'n');
+--= 0
+CREATE TABLE counter_http_tokens(token TEXT PRIMARY KEY, device TEXT NOT NULL UNIQUE);
+CREATE TABLE counter_http_ids(id TEXT PRIMARY KEY, token TEXT NOT NULL);
+INSERT INTO counter_http_tokens VALUES('bb', 'phone');
+CREATE TEMP TABLE former AS SELECT counter_id() AS id;
+CREATE TEMP TABLE bodies AS SELECT 200 * (spelled = 'B') + clock AS nth, json_object('format', 1, 'source', '00000000-0000-0000-0000-00000000000b', 'since', 0, 'upto', 9, 'changes', json_array(json_object('table', 'c', 'packed', hex(counter_key(spelled)), 'seq', 1, 'change',
+  hex(counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"' || id || '","clock":' || clock || ',"value":2}]}}]}'))))) AS line
+  FROM former, (SELECT 'A' AS spelled, 77 AS clock UNION ALL SELECT 'A', 99 UNION ALL SELECT 'B', 77);
+SELECT json_extract(counter_receive('bb', line), '$.skipped') FROM bodies WHERE nth = 77;
+--= 0
+SELECT key FROM counter_conflicts;
+--= ('a')
+SELECT counter_dismiss();
+--= 1
+-- A file that has believed the device brings it.
+SELECT json_extract(counter_take(line), '$.skipped') FROM bodies WHERE nth = 77;
+--= 0
+SELECT key, rights, here FROM counter_rights('c') ORDER BY key;
+--= ["a"]|9|1
+INSERT INTO c(k, n) VALUES ('a', -4);
+-- It sends more under that id, which holds nothing now, and of a row of which it never had any.
+SELECT json_extract(counter_receive('bb', line), '$.skipped') FROM bodies WHERE nth > 77 ORDER BY nth;
+--= 0
+--= 0
+SELECT counter_dismiss();
+--= 0
+SELECT json_extract(counter_take(line), '$.skipped') FROM bodies;
+--= 0
+--= 0
+--= 0
+SELECT k, n FROM c ORDER BY k;
+--= a|5
+--= b|0
+SELECT key, rights, here FROM counter_rights('c') ORDER BY key;
+--= ["a"]|5|1
+INSERT INTO c(c) VALUES ('integrity-check');
