@@ -357,8 +357,8 @@ enum { CTR_VARINT_MAX = 10 /* bytes of the longest, a 64-bit number */ };
  *
  * Segments, which summarize rows for one table, have no amounts. They list the changed rows with
  * the numbers of their last changes, the origins of all changes and the part of the row that has
- * changed, in groups of one number, the same origins and the same part, the highest number first, in
- * one number the lowest origins, then the lowest part:
+ * changed, in groups of one number, the same origins and the same part, the highest number first,
+ * in one number the lowest origins, then the lowest part:
  *
  *     byte 0    0xE4
  *     number    varint: the number of the group before minus this one; 0 in the first group, which

@@ -639,24 +639,6 @@ int ctr_write_grant(ctr_table *table, int counter, const uint8_t to[CTR_ID_SIZE]
     return refuse_life(table, counter, ctr_row_grant(table->row, counter, to, n, leader));
 }
 
-int ctr_write_carry(ctr_table *table, const ctr_carried *carried, int64_t value)
-{
-    ctr_conn *conn = table->joined.conn;
-    ctr_rights rights = {.list = NULL};
-    const int counter = carried->counter;
-    const int64_t n = ctr_sum_clamp(&carried->right.n);
-    const ctr_cell cell = ctr_row_whole_cell(table->row, counter);
-    ctr_rights_read(&rights, table->row->tab, &cell);
-    ctr_sum mine = ctr_rights_find(&rights, table->row->tab->id);
-    ctr_rights_close_list(&rights);
-    if (value < ctr_sum_clamp(&carried->value) && ctr_sum_clamp(&mine) < n)
-        refuse_right(table, counter, "take", ctr_sum_clamp(&carried->mine), &carried->value);
-    const ctr_leader *leader = ctr_rc(conn) == SQLITE_OK ? lead(table) : NULL;
-    if (!leader) return ctr_rc(conn);
-    return refuse_life(table, counter,
-                       ctr_row_grant(table->row, counter, carried->right.id, n, leader));
-}
-
 void ctr_write_refuse_below(ctr_table *table, const ctr_carried *carried)
 {
     if (!ctr_sum_is_negative(&carried->value)) {
@@ -671,13 +653,6 @@ void ctr_write_refuse_below(ctr_table *table, const ctr_carried *carried)
                     "change the key when it shows 0 or more",
                     key ? key : "", ctr_shape_counter_name(&table->shape, carried->counter),
                     (long long)ctr_sum_clamp(&carried->value));
-    sqlite3_free(key);
-}
-
-void ctr_write_refuse_carried(ctr_table *table, const ctr_carried *carried)
-{
-    char *key = ctr_table_key_text(table);
-    refuse_end(table, carried->counter, key, &carried->right.n, &carried->value);
     sqlite3_free(key);
 }
 

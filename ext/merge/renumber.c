@@ -3,9 +3,9 @@
  *
  * Two files may give one number to two rows (tracked/spread.c). The one that was born first keeps
  * it in every file (core/core.h). A file that had the other one lists it whole, as a change. Its
- * origin alone, the file that goes on from the id under which it was born, inserts it again when the
- * merge is done, under a number that SQLite gives out then, and lets its own rows that referred to it
- * follow. What other files have written below stays with the first row.
+ * origin alone, the file that goes on from the id under which it was born, inserts it again when
+ * the merge is done, under a number that SQLite gives out then, and lets its own rows that referred
+ * to it follow. What other files have written below stays with the first row.
  *
  * A row that the table refuses stays listed, and is tried again after the next merge.
  *

@@ -698,12 +698,6 @@ static ctr_opening *opening_of(const ctr_tracked_row *row, int counter, const ct
     return is ? opening : NULL;
 }
 
-/* Returns whether somebody else may take it, not this file. */
-static bool is_of_other(const ctr_table *table, const ctr_carried *carried)
-{
-    return memcmp(carried->right.id, table->row->tab->id, CTR_ID_SIZE) != 0;
-}
-
 /* Nobody has rights to a row that is new under a key: one that shows less than 0 cannot begin. */
 static void refuse_below(ctr_tracked_row *row)
 {
@@ -712,31 +706,8 @@ static void refuse_below(ctr_tracked_row *row)
     const bool is_new = !table->row->found || !ctr_row_is_live(table->row);
     for (size_t i = 0; is_new && i < reports->n_carried; i++) {
         const ctr_carried *carried = &reports->carried[i];
-        if (!is_of_other(table, carried) && row->now[carried->counter].n < 0)
-            ctr_write_refuse_below(table, carried);
+        if (row->now[carried->counter].n < 0) ctr_write_refuse_below(table, carried);
     }
-}
-
-/* Grants others what they may take of the row that had another key. */
-static void give_carried(ctr_tracked_row *row)
-{
-    ctr_table *table = row->table;
-    ctr_reports *reports = table->reports;
-    for (size_t i = 0; i < reports->n_carried && ctr_rc(table->joined.conn) == SQLITE_OK; i++) {
-        const ctr_carried *carried = &reports->carried[i];
-        if (is_of_other(table, carried))
-            ctr_write_carry(table, carried, row->now[carried->counter].n);
-    }
-    row->carried = true;
-}
-
-/* Fails if the row that should take along what others may take is not there. */
-static void refuse_left_behind(ctr_table *table)
-{
-    const ctr_reports *reports = table->reports;
-    for (size_t i = 0; i < reports->n_carried && ctr_rc(table->joined.conn) == SQLITE_OK; i++)
-        if (is_of_other(table, &reports->carried[i]))
-            ctr_write_refuse_carried(table, &reports->carried[i]);
 }
 
 /* Counts each counter; those that the statement left alone, too, unless it is `expected`. */
@@ -760,7 +731,6 @@ static void count_values(ctr_tracked_row *row, bool expected)
         else if (!same)
             count_value(table, i, base, now, waits || now->adopted);
     }
-    if (table->reports->n_carried > 0) give_carried(row);
 }
 
 static void write_staged(ctr_table *table)
@@ -1018,22 +988,14 @@ static void add_carried(ctr_table *table, const ctr_carried *carried)
     list[reports->n_carried++] = *carried;
 }
 
-/* Notes what this file and others may take of a row, whose key changes. */
+/* Notes what a row showed, and what this file may take of it, whose key changes. */
 static void note_carried(ctr_table *table, int counter)
 {
     ctr_rights rights = {.list = NULL};
     const ctr_cell cell = ctr_row_whole_cell(table->row, counter);
-    const ctr_summary state = ctr_row_state(table->row, counter);
     ctr_rights_read(&rights, table->row->tab, &cell);
-    const ctr_sum mine = ctr_rights_find(&rights, table->row->tab->id);
-    ctr_carried carried = {counter, state.sum, mine, {.n = mine}};
-    memcpy(carried.right.id, table->row->tab->id, CTR_ID_SIZE);
-    add_carried(table, &carried);
-    for (size_t i = 0; i < rights.n; i++) {
-        carried.right = rights.list[i];
-        if (ctr_sum_is_positive(&carried.right.n) && is_of_other(table, &carried))
-            add_carried(table, &carried);
-    }
+    add_carried(table, &(ctr_carried){counter, ctr_row_state(table->row, counter).sum,
+                                      ctr_rights_find(&rights, table->row->tab->id)});
     ctr_rights_close_list(&rights);
 }
 
@@ -1054,10 +1016,9 @@ static bool end_row(ctr_tracked_row *row, bool expected)
     forget_may_go(table, table->row->rowid);
     ctr_writing *writing = own_write_of(table);
     if (writing) writing->ended = true;
-    table->unchecked = row->rekeyed;
     if (row->rekeyed) note_all_carried(table);
+    table->unchecked = false; /* rights are asked for also where a trigger ends it in a merge */
     end_counters(table);
-    table->unchecked = false;
     if (row->is_apart)
         ctr_apart_remove(table->row->tab, table->row->rowid, CTR_APART_OF_COUNTERS, NULL);
     return true;
@@ -1405,10 +1366,7 @@ static bool take_reported(ctr_table *table, sqlite3_value **columns)
         table->reports->n_carried = 0;
     if (ctr_rc(table->joined.conn) == SQLITE_OK && event->call && !shown) event->call(&row);
     table->unchecked = false;
-    /* The next event is the INSERT of the new key, which may be counted twice: count_new. A trigger
-     * may have removed it. */
-    if (ctr_rc(table->joined.conn) == SQLITE_OK && event->event == CTR_ROW_INSERTED && !row.carried)
-        refuse_left_behind(table);
+    /* The next event is the INSERT of the new key, which may be counted twice: count_new. */
     if (ctr_rc(table->joined.conn) != SQLITE_OK || !row.rekeyed) table->reports->n_carried = 0;
     if (row.apart.shown) ctr_apart_close_row(&row.apart);
     if (ctr_rc(table->joined.conn) == SQLITE_OK && event->replaces && table->reports->n_may_go > 0)

@@ -384,7 +384,7 @@ typedef struct ctr_reports {
     unsigned left_in;     /* the last one in which a row left its place */
     ctr_spread spread;
     struct ctr_carried
-        *carried; /* owned: what a row whose key changes takes along to the next one */
+        *carried; /* owned: what a row showed whose key changes, for the next event */
     size_t n_carried, room_carried;
     unsigned carried_in; /* the transaction */
 } ctr_reports;
@@ -982,8 +982,7 @@ typedef struct ctr_tracked_row {
     ctr_apart_row apart;         /* owned: how it is listed, if `is_apart` */
     bool is_apart;
     sqlite3_value *marks; /* as the trigger hands them over */
-    bool rekeyed; /* CTR_ROW_DELETED: its key changes, and what others may take goes along */
-    bool carried; /* CTR_ROW_INSERTED: they have got it */
+    bool rekeyed; /* CTR_ROW_DELETED: its key changes */
 } ctr_tracked_row;
 
 #endif

@@ -199,7 +199,7 @@ class World:
             ("UPDATE s SET k = ?, n = n - 2 WHERE k = ?", (other, key)),
             ("UPDATE s SET n = NULL WHERE k = ?", (key,))]))
         others = rows(db, "SELECT id, rights FROM counter_rights('s') WHERE key = ? AND NOT here AND rights > 0", f'["{key}"]')
-        ends = sql.startswith("DELETE") or "'delete n'" in sql or "NULL" in sql
+        ends = sql.startswith("DELETE") or "'delete n'" in sql or "NULL" in sql or ("SET k" in sql and self.shown(db, key) is not None)
         try:
             db.execute(sql, values)
             refused = ""

@@ -258,24 +258,35 @@ SELECT rights, here FROM counter_rights('p', 'office');
 --~ 500|[01]
 UPDATE office.p SET stock = 499;
 
--- # a-changed-key-takes-along-what-others-may-take
-CREATE TABLE seats(hall TEXT PRIMARY KEY, free INTEGER);
+-- # a-key-changes-only-where-nobody-else-may-take-for-they-would-go-on-under-the-former-one
+ATTACH 'door.db' AS door;
+CREATE TABLE main.seats(hall TEXT PRIMARY KEY, free INTEGER);
+CREATE TABLE door.seats(hall TEXT PRIMARY KEY, free INTEGER);
 INSERT INTO seats VALUES ('A', 12);
 SELECT counter_replicate('seats', 'free');
 --= 1
+SELECT counter_replicate('door.seats', 'free');
+--= 0
 SELECT counter_bound('seats', 'free');
 --= 0
-INSERT INTO seats_counters(seats_counters, hall, free) VALUES ('grant 11111111-1111-4111-8111-111111111111', 'A', 4);
-UPDATE seats SET hall = 'B', free = free - 9;
---! seats: row ('B'): column free: this file may take 8 more of the 12: have a file grant some, or sync with one
-UPDATE seats SET hall = 'B', free = free - 8;
-SELECT key, rights, here FROM counter_rights('seats') ORDER BY here;
---= ["B"]|4|0
---= ["B"]|0|1
-SELECT * FROM seats;
+SELECT rows_changed FROM counter_push('door');
+--= 1
+UPDATE door.seats SET hall = 'B';
+--! seats: row ('A'): column free: others may take 12 of the 12, and would go on: have them grant it to this file, or count anew what is there by the command 'reset free', which ends their rights
+UPDATE OR IGNORE door.seats SET hall = 'B';
+--! seats: row ('A'): column free: others may take 12 of the 12, and would go on: have them grant it to this file, or count anew what is there by the command 'reset free', which ends their rights
+UPDATE main.seats SET hall = 'B', free = free - 13;
+--! seats: row ('B'): column free: this file may take 12 more of the 12: have a file grant some, or sync with one
+UPDATE main.seats SET hall = 'B', free = free - 8;
+SELECT key, rights, here FROM counter_rights('seats');
+--= ["B"]|4|1
+INSERT INTO seats_counters(seats_counters, hall, free) VALUES ('grant 11111111-1111-4111-8111-111111111111', 'B', 3);
+UPDATE main.seats SET hall = 'C';
+--! seats: row ('B'): column free: others may take 3 of the 4, and would go on: have them grant it to this file, or count anew what is there by the command 'reset free', which ends their rights
+SELECT * FROM main.seats;
 --= B|4
 
--- # a-key-that-was-free-again-takes-along-what-others-may-take
+-- # keys-that-follow-each-other-in-one-statement-change-where-nobody-else-may-take
 CREATE TABLE seats(hall INTEGER PRIMARY KEY, free INTEGER);
 CREATE TABLE rooms(hall TEXT PRIMARY KEY, free INTEGER) WITHOUT ROWID;
 INSERT INTO seats VALUES (1, 3), (2, 12);
@@ -288,18 +299,20 @@ SELECT counter_track('rooms', 'free');
 --= 2
 SELECT counter_bound('rooms', 'free');
 --= 0
-INSERT INTO seats_counters(seats_counters, hall, free) VALUES ('grant 11111111-1111-4111-8111-111111111111', 2, 4);
-INSERT INTO rooms_counters(rooms_counters, hall, free) VALUES ('grant 11111111-1111-4111-8111-111111111111', 'B', 4);
 UPDATE seats SET hall = hall - 1;
 DELETE FROM rooms WHERE hall = 'A';
 UPDATE rooms SET hall = 'A';
 SELECT key, rights, here FROM counter_rights('seats') ORDER BY key, here;
 --= [0]|3|1
---= [1]|4|0
---= [1]|8|1
+--= [1]|12|1
 SELECT key, rights, here FROM counter_rights('rooms') ORDER BY here;
---= ["A"]|4|0
---= ["A"]|8|1
+--= ["A"]|12|1
+INSERT INTO seats_counters(seats_counters, hall, free) VALUES ('grant 11111111-1111-4111-8111-111111111111', 1, 4);
+UPDATE seats SET hall = hall - 1;
+--! seats: row (1): column free: others may take 4 of the 12, and would go on: have them grant it to this file, or count anew what is there by the command 'reset free', which ends their rights
+SELECT * FROM seats;
+--= 0|3
+--= 1|12
 
 -- # a-changed-key-that-is-refused-leaves-nothing-for-the-next-row
 CREATE TABLE seats(hall TEXT PRIMARY KEY, free);
@@ -308,37 +321,33 @@ SELECT counter_track('seats', 'free');
 --= 1
 SELECT counter_bound('seats', 'free');
 --= 0
-INSERT INTO seats_counters(seats_counters, hall, free) VALUES ('grant 11111111-1111-4111-8111-111111111111', 'A', 4);
 UPDATE seats SET hall = 'B', free = 'x';
 --! seats: row ('B'): column free: a tracked column takes an INTEGER, not TEXT 'x'
 INSERT INTO seats VALUES ('C', 5);
 SELECT key, rights, here FROM counter_rights('seats') WHERE key = '["C"]';
 --= ["C"]|5|1
 
--- # a-trigger-takes-no-row-away-while-its-key-changes
+-- # a-trigger-that-moves-a-row-on-while-its-key-changes-takes-its-rights-along
 CREATE TABLE seats(hall TEXT PRIMARY KEY, free INTEGER);
 INSERT INTO seats VALUES ('A', 12);
 SELECT counter_track('seats', 'free');
 --= 1
 SELECT counter_bound('seats', 'free');
 --= 0
-INSERT INTO seats_counters(seats_counters, hall, free) VALUES ('grant 11111111-1111-4111-8111-111111111111', 'A', 4);
-CREATE TRIGGER goes AFTER UPDATE OF hall ON seats WHEN NEW.hall = 'B' BEGIN DELETE FROM seats WHERE hall = NEW.hall; END;
 CREATE TRIGGER moves AFTER UPDATE OF hall ON seats WHEN NEW.hall = 'C' BEGIN UPDATE seats SET hall = 'D' WHERE hall = NEW.hall; END;
 CREATE TRIGGER stays AFTER UPDATE OF hall ON seats WHEN NEW.hall = 'E' BEGIN UPDATE seats SET hall = OLD.hall WHERE hall = NEW.hall; END;
-UPDATE seats SET hall = 'B';
---! seats: row ('B'): column free: others may take 4 of the 12, and would go on: have them grant it to this file, or count anew what is there by the command 'reset free', which ends their rights
-UPDATE OR IGNORE seats SET hall = 'C';
---! seats: row ('C'): column free: others may take 4 of the 12, and would go on: have them grant it to this file, or count anew what is there by the command 'reset free', which ends their rights
 UPDATE seats SET hall = 'E';
 SELECT key, rights, here FROM counter_rights('seats') ORDER BY here;
---= ["A"]|4|0
---= ["A"]|8|1
-DROP TRIGGER goes;
-UPDATE seats SET hall = 'B';
+--= ["A"]|12|1
+UPDATE seats SET hall = 'C';
 SELECT key, rights, here FROM counter_rights('seats') ORDER BY here;
---= ["B"]|4|0
---= ["B"]|8|1
+--= ["D"]|12|1
+INSERT INTO seats_counters(seats_counters, hall, free) VALUES ('grant 11111111-1111-4111-8111-111111111111', 'D', 4);
+DROP TRIGGER stays;
+UPDATE seats SET hall = 'E';
+--! seats: row ('D'): column free: others may take 4 of the 12, and would go on: have them grant it to this file, or count anew what is there by the command 'reset free', which ends their rights
+SELECT * FROM seats;
+--= D|12
 
 -- # a-trigger-ends-no-row-of-a-merge-in-which-others-have-rights
 ATTACH 'door.db' AS door;
