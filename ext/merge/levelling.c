@@ -154,7 +154,8 @@ static int by_place(const void *a, const void *b)
     return order != 0 ? order : (x->rowid > y->rowid) - (x->rowid < y->rowid);
 }
 
-/* Both files may have read the row of each other. */
+/* Both files may have read the row of each other. What is not due, such as a row that is not there
+ * and has no place, is left out. */
 static void make_one_of_each(ctr_levelling *levels)
 {
     size_t n = 0;
@@ -162,11 +163,12 @@ static void make_one_of_each(ctr_levelling *levels)
     for (size_t i = 0; i < levels->n; i++) {
         struct ctr_levelled *row = &levels->rows[i];
         struct ctr_levelled *last = n > 0 ? &levels->rows[n - 1] : NULL;
-        if (!last || by_place(last, row) != 0) {
+        bool is_due = row->due[CTR_MAIN_TAKES] || row->due[CTR_MAIN_GIVES];
+        if (is_due && (!last || by_place(last, row) != 0)) {
             levels->rows[n++] = *row;
             continue;
         }
-        for (int side = 0; side < 2; side++)
+        for (int side = 0; is_due && side < 2; side++)
             last->granted[side] = last->granted[side] || row->granted[side];
         free_levelled(row);
     }
