@@ -12,8 +12,7 @@
  * declarations of main up to those of THEIRS, for which alter.c explains how one came from another;
  * table.c reads what tables are like and writes SQL for them; numbers.c gives new rows of THEIRS
  * numbers that are free; amounts.c looks whether something would be added up twice; rows.c joins rows
- * and writes them; virtual.c does what is not a table;
- * report.c prints.
+ * and writes them; virtual.c does what is not a table; report.c prints.
  *
  * A row of _merge_d<i> has of each column, by its place #: b# what BASE has, t# what THEIRS has, o#
  * what OURS has, and r#, the result, which SQLite computes of them. Errors are sticky: see cli.h.

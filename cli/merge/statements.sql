@@ -665,6 +665,8 @@ SELECT op, act, op = 'I' AND coalesce(o.n, 0) > 1 + coalesce(b.n, 0) AS is_alike
 -- name: MERGE_TOUCHED
 SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE act IN ('put', 'take'));
 
+-- ---- what was added up before -------------------------------------------------------------------
+
 -- name: MERGE_AMOUNTS_OF_THEIRS
 SELECT merge_digest(merge_bytes({name}, @n, b#, t#) || merge_bytes({K, |b#})) FROM temp._merge_d{n} WHERE op = 'U' AND NOT ~t#~b#~;
 

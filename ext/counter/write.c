@@ -504,18 +504,6 @@ static bool is_bounded(const ctr_table *table, int counter)
     return table->shape.columns[table->shape.counters[counter]].bounded && !table->unchecked;
 }
 
-static void refuse_end(ctr_table *table, int counter, const char *key, const ctr_sum *others,
-                       const ctr_sum *all)
-{
-    ctr_problem_set(table->joined.conn, code_of_refusal(table),
-                    "row %s: column %s: others may take %s, and would go on: have them grant it to "
-                    "this file, or count anew what is there by the command 'reset %s', which ends "
-                    "their rights",
-                    key ? key : "", ctr_shape_counter_name(&table->shape, counter),
-                    amount_of(table->joined.conn, ctr_sum_clamp(others), "", all),
-                    ctr_shape_counter_name(&table->shape, counter));
-}
-
 int ctr_write_check_end(ctr_table *table, int counter)
 {
     ctr_conn *conn = table->joined.conn;
@@ -528,7 +516,13 @@ int ctr_write_check_end(ctr_table *table, int counter)
     ctr_rights_close_list(&rights);
     if (ctr_rc(conn) != SQLITE_OK || !ctr_sum_is_positive(&others)) return ctr_rc(conn);
     char *key = found_key_text(table);
-    refuse_end(table, counter, key, &others, &state.sum);
+    ctr_problem_set(conn, code_of_refusal(table),
+                    "row %s: column %s: others may take %s, and would go on: have them grant it to "
+                    "this file, or count anew what is there by the command 'reset %s', which ends "
+                    "their rights",
+                    key ? key : "", ctr_shape_counter_name(&table->shape, counter),
+                    amount_of(conn, ctr_sum_clamp(&others), "", &state.sum),
+                    ctr_shape_counter_name(&table->shape, counter));
     sqlite3_free(key);
     return ctr_rc(conn);
 }

@@ -665,8 +665,8 @@ int ctr_file_look(ctr_file *file);
 /* Reads the identity from CTR_SQL_IDENTITY_READ, prepared on the schema; resets the statement. */
 void ctr_identity_take(ctr_conn *conn, ctr_identity *identity, sqlite3_stmt *rows);
 
-/* If it could not be prepared because counter_replica lacks a column, says that the file was never
- * one of a release: files of development had the number 3, too. */
+/* If it could not be prepared because counter_replica lacks a column, says what the file may be:
+ * some files of development, which had the number 3, too, lack one. */
 void ctr_identity_refuse_unreleased(ctr_conn *conn);
 
 /* The only function that changes a lineage. file->identity becomes the new one. */
