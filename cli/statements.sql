@@ -52,9 +52,12 @@ SELECT 1 FROM sqlite_master WHERE name = ?1 COLLATE NOCASE AND type = 'table';
 SELECT table_name, rows_read, rows_changed, conflicts, replace(note, ' in main', ' in ' || ?2), more
   FROM counter_pull(?1, ?3);
 
--- The same, both ways, which also levels what both may take of bounded counters.
+-- The same, both ways, which also levels what both may take of bounded counters: what the file has
+-- done, what the other one, and the note with both as they are called.
 -- name: SYNC
-SELECT table_name, rows_read, rows_changed, conflicts, replace(note, ' in main', ' in ' || ?2), 0
+SELECT table_name, rows_read - read_there, rows_changed - changed_there, conflicts - conflicts_there,
+       read_there, changed_there, conflicts_there,
+       replace(replace(note, ' in main', ' in ' || ?2), ' in ' || ?1, ' in ' || ?4)
   FROM counter_sync(?1, ?3);
 
 -- name: COUNT_BOUNDED

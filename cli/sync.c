@@ -61,9 +61,9 @@ static void check_places(cli_file *from, cli_file *to)
 }
 
 /* Fails with the names of both files, for the error may be about either. */
-static void fail_pull(cli_file *to, const char *from)
+static void fail_sync(cli_file *to, const char *doing, const char *from)
 {
-    char *where = sqlite3_mprintf("taking from %s: ", from);
+    char *where = sqlite3_mprintf("%s %s: ", doing, from);
     cli_fail_file(to, where ? where : "");
     sqlite3_free(where);
 }
@@ -122,7 +122,7 @@ static bool take_rows(cli_file *to, sqlite3_stmt *row, const char *from, pull_su
         cli_rows_columns(rows, row, 4, 5);
         cli_rows_end(rows);
     }
-    if (rc != SQLITE_DONE) fail_pull(to, from);
+    if (rc != SQLITE_DONE) fail_sync(to, "taking from", from);
     return more;
 }
 
@@ -164,18 +164,38 @@ static void pull(cli_file *to, const char *from, const char *how, cli_rows *rows
     sqlite3_free(path);
 }
 
-/* The same of files with bounded counters, which no transaction of a pull could level. */
-static void pull_and_level(cli_file *to, const char *from, const char *how, cli_rows *rows)
+/* A line of a table: what `to` has done of its rows, in columns `at` and on, and a note. */
+static void add_line(cli_rows *rows, sqlite3_stmt *row, const char *from, const char *to, int at,
+                     bool has_note)
 {
-    const size_t before = rows->n;
-    pull_sums list = {NULL, 0};
-    char *path = cli_path(from);
-    if (!path) cli_fail(to->c, "out of memory");
-    sqlite3_stmt *row = prepare_merge(to, CLI_SQL_SYNC, path, how);
-    take_rows(to, row, from, &list, rows);
+    enum { COLUMN_NOTE = 7 };
+    cli_rows_columns(rows, row, 0, 1);
+    cli_rows_text(rows, from);
+    cli_rows_text(rows, to);
+    cli_rows_columns(rows, row, at, at + 3);
+    if (has_note)
+        cli_rows_columns(rows, row, COLUMN_NOTE, COLUMN_NOTE + 1);
+    else
+        cli_rows_text(rows, NULL);
+    cli_rows_end(rows);
+}
+
+/* Files with bounded counters in one sync: it alone can tell the grants that it brings, which stay,
+ * from those that are levelled. */
+static void sync_and_level(cli_file *one, cli_file *two, const char *how, bool two_gives,
+                           cli_rows *rows)
+{
+    char *path = cli_path(two->path);
+    if (!path) cli_fail(one->c, "out of memory");
+    sqlite3_stmt *row = prepare_merge(one, CLI_SQL_SYNC, path, how);
+    if (row) sqlite3_bind_text(row, 4, two->path, -1, SQLITE_STATIC);
+    int rc = SQLITE_DONE;
+    while (row && (rc = sqlite3_step(row)) == SQLITE_ROW) {
+        if (two_gives) add_line(rows, row, two->path, one->path, 1, false);
+        add_line(rows, row, one->path, two->path, 4, true);
+    }
+    if (rc != SQLITE_DONE) fail_sync(one, "syncing with", two->path);
     sqlite3_finalize(row);
-    if (to->c->failed) cli_rows_cut(rows, before);
-    close_sums(&list);
     sqlite3_free(path);
 }
 
@@ -184,12 +204,13 @@ static bool has_bounds(cli_file *file)
     return cli_count_tables(file) > 0 && cli_integer(file, CLI_SQL_COUNT_BOUNDED) > 0;
 }
 
-/* Two pulls. What the first one brought stays if the second one fails; so do finished parts of a
- * first merge. */
+/* Two pulls, or one sync. What the first pull brought stays if the second one fails; so do finished
+ * parts of a first merge. */
 static void sync_files(cli *c, const cli_arguments *given)
 {
     const char *const *path = (const char *const *)given->word;
     const char *how = given->create_tables ? "part, create tables" : "part";
+    const char *whole = given->create_tables ? "create tables" : NULL;
     cli_file one, two;
     cli_rows rows = {0};
     cli_open(&one, c, path[0]);
@@ -208,11 +229,10 @@ static void sync_files(cli *c, const cli_arguments *given)
                  path[0], path[1], path[0]);
     if (two_has) check_places(&two, &one);
     if (one_has) check_places(&one, &two);
-    if (two_has) pull(&one, path[1], how, &rows);
-    if (has_bounds(&one))
-        pull_and_level(&two, path[0], given->create_tables ? "create tables" : NULL, &rows);
-    else
-        pull(&two, path[0], how, &rows);
+    bool levels = has_bounds(&one) || has_bounds(&two);
+    if (levels) sync_and_level(&one, &two, whole, two_has, &rows);
+    if (two_has && !levels) pull(&one, path[1], how, &rows);
+    if (!levels) pull(&two, path[0], how, &rows);
     cli_rows_print(&rows, c, "table\tfrom\tto\tread\tchanged\tconflicts\tnote");
     cli_warn_of_tables(&one);
     cli_warn_of_tables(&two);

@@ -19,7 +19,7 @@
 
 #include "cli/merge/merge.h"
 
-enum { HEADER = 100, WAL_AT = 18, COUNTER_AT = 24, ENCODING_AT = 59, BLOCK = 1 << 20 };
+enum { HEADER = 100, WAL_AT = 19, COUNTER_AT = 24, ENCODING_AT = 59, BLOCK = 1 << 20 };
 
 static const unsigned char JOURNAL_MAGIC[8] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
 

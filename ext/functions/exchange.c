@@ -8,7 +8,8 @@
  *     SELECT * FROM counter_pull('phone', 'create tables');
  *         a table that phone tracks becomes a counter table here; 'full, create tables' means both
  *     SELECT rows_read, more FROM counter_pull('phone', 'part');
- *         a part of a first merge, about a quarter of a second; again while more is 1
+ *         a part of a first merge, about a quarter of a second; again while more is 1; a sync gives
+ *         with the last one
  *     SELECT * FROM counter_pull('/shared', NULL, '["store 7"]');    a directory, and a scope
  *
  * 'phone' is an attached database, or the path of a directory (functions/folder.c), which are
@@ -20,7 +21,9 @@
  * differ, and what functions/status.c warns of, in each file. All work is done before the first row
  * is returned. On an error nothing has changed, with one exception, which the error reports: a sync
  * by path whose second COMMIT fails. A directory has one row for each device, whose directory
- * stands in table_name; the hidden columns tell its source, and how far its changes go. */
+ * stands in table_name; the hidden columns tell its source, and how far its changes go. Of a file
+ * they tell whether a part leaves more, and how many of the numbers are those of the peer, which
+ * took. */
 #include "functions/functions.h"
 
 #include <string.h>
@@ -291,13 +294,14 @@ static void note_warnings(const exchange *x, ctr_side side, const struct ctr_rep
     const char *counters = row->counters[side];
     ctr_warnings list = {0};
     bool reads = side == CTR_MAIN_GIVES && !x->way->gives; /* it is the source of a pull */
+    bool changed = row->done[CTR_MAIN_TAKES].changed + row->done[CTR_MAIN_GIVES].changed > 0;
     ctr_file *file = reads ? x->theirs.file : ctr_file_of(of->conn, of->schema);
     const ctr_objects *objects = file && counters ? ctr_file_objects(file) : NULL;
     if (!objects) return;
     const char *table =
         ctr_tracked_is_among(objects, counters) ? ctr_triggers_table(objects, counters) : counters;
     if (!row->passed[CTR_MAIN_TAKES] && !row->passed[CTR_MAIN_GIVES])
-        ctr_warnings_of_table(&list, file, counters, row->changed > 0 && !reads);
+        ctr_warnings_of_table(&list, file, counters, changed && !reads);
     if (table) ctr_warnings_of_merge(&list, file, table, &row->brought[side]);
     append_warnings(&list, side == CTR_MAIN_GIVES ? x->peer : NULL, note);
 }
@@ -332,15 +336,20 @@ static void fill_answer(ctr_answer *answer, const exchange *x, const ctr_report 
 {
     for (int i = 0; i < report->n && ctr_rc(answer->conn) == SQLITE_OK; i++) {
         const struct ctr_report_row *row = &report->rows[i];
+        const struct ctr_report_done *took = &row->done[CTR_MAIN_TAKES],
+                                     *gave = &row->done[CTR_MAIN_GIVES];
         char *note = note_of(x, row);
         ctr_answer_text(answer, row->name);
-        ctr_answer_integer(answer, row->read);
-        ctr_answer_integer(answer, row->changed);
-        ctr_answer_integer(answer, row->conflicts);
+        ctr_answer_integer(answer, took->read + gave->read);
+        ctr_answer_integer(answer, took->changed + gave->changed);
+        ctr_answer_integer(answer, took->conflicts + gave->conflicts);
         ctr_answer_text(answer, note);
         ctr_answer_text(answer, NULL);
         ctr_answer_text(answer, NULL);
         ctr_answer_integer(answer, report->more);
+        ctr_answer_integer(answer, gave->read);
+        ctr_answer_integer(answer, gave->changed);
+        ctr_answer_integer(answer, gave->conflicts);
         sqlite3_free(note);
     }
 }
@@ -471,7 +480,8 @@ static void run_exchange(exchange *x, ctr_answer *answer)
     begin_work(x);
     if (x->way->takes) merge_into(x, CTR_MAIN_TAKES, &report);
     if (x->way->gives) ctr_source_close(&x->theirs);
-    if (x->way->gives && look_again_at_ours(x)) merge_into(x, CTR_MAIN_GIVES, &report);
+    if (x->way->gives && !report.more && look_again_at_ours(x))
+        merge_into(x, CTR_MAIN_GIVES, &report);
     if (report.n == 0)
         ctr_problem_set(answer->conn, SQLITE_ERROR,
                         both ? "neither %s nor main has counter tables"
@@ -530,8 +540,9 @@ static int take_how(ctr_conn *conn, const char *text)
 
 static void check_part(const exchange *x)
 {
-    if (!x->way->takes || x->way->gives)
-        ctr_problem_set(x->main.conn, SQLITE_ERROR, "'part' is for counter_pull");
+    if (!x->way->takes)
+        ctr_problem_set(x->main.conn, SQLITE_ERROR,
+                        "'part' is of what is taken, and a push takes nothing");
     else if (x->how & CTR_PULL_WHOLE)
         ctr_problem_set(x->main.conn, SQLITE_ERROR, "'part' and 'full' exclude each other");
 }
@@ -577,15 +588,18 @@ static void report_exchange(ctr_answer *answer, sqlite3_value **args)
     if (ctr_rc(answer->conn) == SQLITE_OK) run_exchange(&x, answer);
 }
 
-#define EXCHANGE(function)                                                                       \
-    {                                                                                            \
-        .name = function,                                                                        \
-        .columns = "table_name TEXT, rows_read INTEGER, rows_changed INTEGER, "                  \
-                   "conflicts INTEGER, note TEXT",                                               \
-        .args = "peer HIDDEN, how HIDDEN, scope HIDDEN",                                         \
-        .hidden = "source TEXT HIDDEN, upto INTEGER HIDDEN, more INTEGER HIDDEN", .n_needed = 1, \
-        .usage = "one argument is needed, an attached database, a file or a directory",          \
-        .works = true, .fill = report_exchange                                                   \
+#define EXCHANGE(function)                                                              \
+    {                                                                                   \
+        .name = function,                                                               \
+        .columns = "table_name TEXT, rows_read INTEGER, rows_changed INTEGER, "         \
+                   "conflicts INTEGER, note TEXT",                                      \
+        .args = "peer HIDDEN, how HIDDEN, scope HIDDEN",                                \
+        .hidden = "source TEXT HIDDEN, upto INTEGER HIDDEN, more INTEGER HIDDEN, "      \
+                  "read_there INTEGER HIDDEN, changed_there INTEGER HIDDEN, "           \
+                  "conflicts_there INTEGER HIDDEN",                                     \
+        .n_needed = 1,                                                                  \
+        .usage = "one argument is needed, an attached database, a file or a directory", \
+        .works = true, .fill = report_exchange                                          \
     }
 
 int ctr_exchange_register(sqlite3 *db, ctr_conn *conn)

@@ -263,7 +263,9 @@ typedef struct ctr_report {
     struct ctr_report_row {
         char *birth, *name; /* owned: the name it was created with, and the one it has in main */
         char *counters[2];  /* owned: the counter table in main and in the peer; or NULL */
-        int64_t read, changed, conflicts;
+        struct ctr_report_done {
+            int64_t read, changed, conflicts;
+        } done[2];              /* numbers of rows, by the side that took */
         bool created, in_empty; /* the pull created the table; the taking file was empty */
         ctr_side created_by;
         struct ctr_report_apart {

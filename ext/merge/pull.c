@@ -90,7 +90,8 @@ typedef struct merge_job {
     ctr_shape shape;                 /* of that table */
     ctr_pull_merge *merge;           /* owned, unless it is kept for later */
     ctr_merge *to;                   /* the merge into our table */
-    struct ctr_report_row *report;   /* gets the numbers of rows */
+    struct ctr_report_row *report;   /* of the table */
+    struct ctr_report_done *done;    /* gets the numbers of rows */
 
     ctr_row from;         /* the rows of the source */
     int *counters;        /* owned: for each counter of `to`, that of `from` to be merged, or -1 */
@@ -149,7 +150,7 @@ static void next_row(merge_job *job)
                             job->from.shape->columns[column].name);
     }
     job->more = job->more && ctr_merge_check_key(job->to, job->keys) == SQLITE_OK;
-    if (job->more) job->report->read++;
+    if (job->more) job->done->read++;
     ctr_levelling *levels = job->pull->report->levels;
     if (job->more && levels && job->to->shape.bounded)
         ctr_levelling_add(levels, job->pull->file->conn, job->theirs->birth, job->keys,
@@ -235,7 +236,7 @@ static void write_merged(merge_job *job)
 {
     if (!join_row_cell(job)) return;
     merge_all_cells(job);
-    if (ctr_merge_write(job->to)) job->report->changed++;
+    if (ctr_merge_write(job->to)) job->done->changed++;
 }
 
 static void merge_row(merge_job *job)
@@ -247,7 +248,7 @@ static void merge_row(merge_job *job)
         return;
     }
     job->matched = false;
-    if (job->updates && ctr_update_key(&job->update, job->keys)) job->report->changed++;
+    if (job->updates && ctr_update_key(&job->update, job->keys)) job->done->changed++;
     if (ctr_rc(job->pull->file->conn) != SQLITE_OK || job->matched) return;
     bool is_new = job->updates && !row->found && job->update.called;
     if (is_new ? ctr_merge_is_wanted(job->to, job->keys) : ctr_merge_find(job->to, job->keys))
@@ -265,7 +266,7 @@ static void merge_in_order(merge_job *job)
     }
     do {
         job->matched = false;
-        job->report->changed += ctr_update_behind(&job->update, job->last);
+        job->done->changed += ctr_update_behind(&job->update, job->last);
         if (job->matched) job->strays = 0;
     } while (job->matched && job->more && ctr_rc(job->pull->file->conn) == SQLITE_OK);
     if (++job->strays < STRAYS) return;
@@ -293,7 +294,7 @@ static bool is_read_in_parts(const merge_job *job)
 static bool end_part(merge_job *job)
 {
     enum { AT_ONCE = 16 };
-    if (!job->may_stop || job->report->read % AT_ONCE != 0) return false;
+    if (!job->may_stop || job->done->read % AT_ONCE != 0) return false;
     job->pull->report->more = ctr_os_now() - job->pull->began >= CTR_PULL_MILLISECONDS;
     return job->pull->report->more;
 }
@@ -323,9 +324,9 @@ static void pull_rows_merge(merge_job *job)
     job->last = INT64_MIN;
     next_row(job);
     while (job->more && ctr_rc(conn) == SQLITE_OK) {
-        if (job->report->changed >= CTR_SESSION_MANY && !pull->asked)
+        if (job->done->changed >= CTR_SESSION_MANY && !pull->asked)
             ctr_session_raise_cache(pull->file);
-        pull->asked = pull->asked || job->report->changed >= CTR_SESSION_MANY;
+        pull->asked = pull->asked || job->done->changed >= CTR_SESSION_MANY;
         if (job->updates && job->mark == 0 && !job->may_stop) merge_in_order(job);
         if (!job->more || ctr_rc(conn) != SQLITE_OK) break;
         merge_row(job);
@@ -333,7 +334,7 @@ static void pull_rows_merge(merge_job *job)
         if (job->more && end_part(job)) break;
     }
     if (pull->report->more) {
-        job->report->read--; /* the row at hand, which is not merged */
+        job->done->read--; /* the row at hand, which is not merged */
         job->progress =
             (ctr_progress){.end = job->progress.end > 0 ? job->progress.end : pull->giver->next,
                            .from = sqlite3_column_int64(job->walk.row, CTR_WALK_ID)};
@@ -356,7 +357,7 @@ static void merge_floors(merge_job *job)
     ctr_slot *floors = ctr_floors_read(from);
     for (int i = 0; floors && i < job->shape.n_keys; i++)
         job->keys[i] = sqlite3_column_value(floors->kept.statement, i);
-    if (floors) job->report->changed += ctr_merge_floors(job->to, job->keys);
+    if (floors) job->done->changed += ctr_merge_floors(job->to, job->keys);
     ctr_tab_give_back(from, floors);
 }
 
@@ -368,7 +369,7 @@ static void merge_answers(merge_job *job)
         job->newest.answers < job->mark)
         return;
     ctr_openings_list(&theirs, job->from.tab, job->mark);
-    job->report->changed += ctr_answers_take(job->to, theirs.answers, theirs.n);
+    job->done->changed += ctr_answers_take(job->to, theirs.answers, theirs.n);
     ctr_openings_close(&theirs);
 }
 
@@ -703,7 +704,7 @@ static void merge_changes(merge_job *job, bool is_there)
     pull->durable = true;
     if (ctr_rc(conn) == SQLITE_OK && ctr_shape_is_behind(&job->to->shape, &job->shape)) {
         ctr_merge_close(job->to);
-        job->report->changed += merge_generations(pull->file, mine->name, &job->shape);
+        job->done->changed += merge_generations(pull->file, mine->name, &job->shape);
         pull_table_look(pull);
         mine = ctr_catalog_find(&pull->here, job->theirs->birth);
         if (mine) open_table_here(job, mine);
@@ -716,7 +717,7 @@ static void merge_changes(merge_job *job, bool is_there)
     merge_floors(job);
     pull_rows_merge(job);
     refuse_unanswered(job);
-    job->report->conflicts += job->to->brought.conflicts;
+    job->done->conflicts += job->to->brought.conflicts;
     ctr_brought_add(&job->report->brought[pull->side], &job->to->brought);
     write_mark(job);
 }
@@ -811,7 +812,9 @@ static void name_in_report(merge_job *job, const char *taker)
         note_counters(conn, &rows[i], pull->side, taker);
         note_counters(conn, &rows[i], takes ? CTR_MAIN_GIVES : CTR_MAIN_TAKES, job->theirs->name);
     }
-    if (rows && ctr_rc(conn) == SQLITE_OK) job->report = &rows[i];
+    if (!rows || ctr_rc(conn) != SQLITE_OK) return;
+    job->report = &rows[i];
+    job->done = &rows[i].done[pull->side];
 }
 
 /* NULL is harmless. */
@@ -1144,6 +1147,22 @@ static void merge_tables_in_parts(ctr_pull *pull)
     }
 }
 
+/* A sync that levels (merge/levelling.c) has to read all rows of these tables itself. */
+static bool has_rights_to_level(const ctr_pull *pull)
+{
+    bool bounded = false;
+    const ctr_source *source = pull->source;
+    const ctr_catalog *catalog = &source->catalog;
+    for (int i = 0; pull->report->levels && i < catalog->n && !bounded; i++) {
+        if (ctr_rc(source->conn) != SQLITE_OK) break;
+        ctr_shape shape;
+        ctr_tab_read_shape(source->file, catalog->entries[i].name, &shape);
+        bounded = shape.bounded;
+        ctr_shape_close(&shape);
+    }
+    return bounded;
+}
+
 static void merge_tables(ctr_pull *pull)
 {
     const ctr_catalog *catalog = &pull->source->catalog;
@@ -1168,6 +1187,7 @@ void ctr_pull_all(ctr_pull *pull)
     }
     pull->in_empty = pull->mine && pull->mine->n == 0;
     pull->began = ctr_os_now();
+    if (pull->how & CTR_PULL_PART && has_rights_to_level(pull)) pull->how &= ~CTR_PULL_PART;
     if (pull->how & CTR_PULL_PART)
         merge_tables_in_parts(pull);
     else

@@ -171,3 +171,17 @@ def test_sync_levels_what_both_may_take(doors):
     assert [row[:3] for row in told] == [["seats", "office.db", "door.db"], ["seats", "door.db", "office.db"]]
     assert [row[4] for row in told] == ["0", "0"]
     assert re.fullmatch(UUID, id_of("door.db"))
+
+
+@pytest.mark.parametrize("order", [("office.db", "door.db"), ("door.db", "office.db")])
+@pytest.mark.parametrize("granter, grantee", [("office.db", "door.db"), ("door.db", "office.db")])
+def test_what_a_sync_brings_as_a_grant_stays_where_it_is_whichever_file_is_named_first(doors, order, granter, grantee):
+    ok("grant", "office.db", "seats", "A", "450", "--to", "door.db")
+    ok("sync", "office.db", "door.db")
+    has = {"office.db": 50, "door.db": 450}[granter]
+    ok("grant", granter, "seats", "A", str(has), "--to", grantee)
+    lines = table(ok("sync", *order))
+    assert [line[:3] for line in lines] == [["seats", order[1], order[0]], ["seats", order[0], order[1]]]
+    assert [line[4] for line in lines] == (["0", "1"] if order[0] == granter else ["1", "0"])
+    for name in order:
+        assert {id: n for id, n in rights(name).items() if n} == {id_of(grantee): 500}

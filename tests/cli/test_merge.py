@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import sqlite3
 import stat
 import time
@@ -1007,6 +1008,18 @@ def test_files_in_wal_mode_stay_as_they_are_and_nothing_is_left_beside_them(plac
     make("base.db", "PRAGMA journal_mode = wal")
     merge()
     assert rows("SELECT title, rating FROM song WHERE id = 1") == [("A", 9)] and rows("PRAGMA journal_mode") == [("wal",)]
+    assert sorted(os.listdir(".")) == ["base.db", "ours.db", "theirs.db"]
+
+
+@pytest.mark.parametrize("at", [18, 19])
+def test_a_file_whose_header_asks_for_a_log_only_to_read_or_only_to_write_leaves_nothing_beside_it(place, at):
+    files(SONGS, "", "UPDATE song SET rating = 9 WHERE id = 1")
+    for name in "base.db", "theirs.db":
+        data = bytearray(pathlib.Path(name).read_bytes())
+        data[at] = 2
+        pathlib.Path(name).write_bytes(data)
+    merge()
+    assert rows("SELECT rating FROM song WHERE id = 1") == [(9,)]
     assert sorted(os.listdir(".")) == ["base.db", "ours.db", "theirs.db"]
 
 

@@ -50,6 +50,27 @@ def test_python_grants_by_an_id_and_by_a_connection(counter, office, tmp_path):
     door.close()
 
 
+@pytest.mark.parametrize("granter", ["office.db", "door.db"])
+@pytest.mark.parametrize("first", ["office.db", "door.db"])
+def test_a_sync_by_python_leaves_what_was_granted_where_it_is(counter, office, tmp_path, granter, first):
+    from sqlite_counter import anywhere
+    shutil.copy(tmp_path / "office.db", tmp_path / "door.db")
+    files = {"office.db": office, "door.db": connect(counter, tmp_path / "door.db")}
+    second, = set(files) - {first}
+    counter.grant(office, "seats", [1, "A"], files["door.db"], 8)
+    anywhere.sync(files[first], str(tmp_path / second))
+    assert mine(counter, files["door.db"]) == 8
+    grantee, = set(files) - {granter}
+    counter.grant(files[granter], "seats", [1, "A"], files[grantee], mine(counter, files[granter]))
+    anywhere.sync(files[first], str(tmp_path / second))
+    assert {name: mine(counter, db) for name, db in files.items()} == {granter: 0, grantee: 9}
+    files["door.db"].close()
+
+
+def mine(counter, db):
+    return sum(right.rights for right in counter.rights(db, "seats") if right.here)
+
+
 def test_python_grants_within_the_transaction_of_the_caller(counter, office):
     office.execute("BEGIN")
     counter.grant(office, "seats", [1, "A"], "11111111-1111-4111-8111-111111111111", 2)

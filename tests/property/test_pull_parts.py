@@ -288,9 +288,45 @@ def test_a_table_that_is_passed_over_leaves_nothing_that_makes_parts_of_a_later_
     assert left_over(taker) == 0
 
 
+def test_a_sync_in_parts_gives_with_the_last_one(place):
+    giver, taker = opened("giver.db"), opened("taker.db")
+    fill(giver, random.Random(SEED), 20000)
+    parts, more = 0, {1}
+    while more == {1}:
+        if parts == 1:
+            taker.execute("INSERT INTO hits VALUES ('of the taker', 1)")
+        rows = taker.execute("SELECT more, read_there, changed_there FROM counter_sync('giver.db', 'part')").fetchall()
+        more, gave, parts = {row[0] for row in rows}, sum(row[2] for row in rows), parts + 1
+        assert more == {0} or sum(row[1] for row in rows) == gave == 0
+    assert parts > 2 and gave == 1
+    assert digests(taker) == digests(giver) and content(taker) == content(giver)
+    assert left_over(taker) == left_over(giver) == 0
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_sync_that_levels_takes_all_at_once(place, inside):
+    """Within a transaction, which levels nothing, it takes parts."""
+    giver, taker = opened("giver.db"), opened("taker.db")
+    fill(giver, random.Random(SEED), 20000)
+    giver.execute("UPDATE stock SET n = 9")
+    giver.execute("SELECT counter_bound('stock', 'n')")
+    id, = taker.execute("SELECT counter_settle()").fetchone()
+    giver.execute("INSERT INTO stock VALUES ('tea', 500, 'here')")
+    giver.execute("INSERT INTO stock_counters(stock_counters, sku, n) VALUES (?, 'tea', 450)", (f"grant {id}",))
+    if inside:
+        taker.execute("ATTACH 'giver.db' AS giver")
+        taker.execute("BEGIN")
+    more = {more for more, in taker.execute("SELECT more FROM counter_sync(?, 'part')", ("giver" if inside else "giver.db",))}
+    if inside:
+        taker.execute("COMMIT")
+    assert more == {int(inside)}
+    if not inside:
+        assert content(taker) == content(giver)
+        assert sorted(giver.execute("SELECT rights FROM counter_rights('stock') WHERE key = '[\"tea\"]'")) == [(50,), (450,)]
+
+
 @pytest.mark.parametrize("call, error", [
-    ("SELECT * FROM counter_push('giver.db', 'part')", "counter_push: 'part' is for counter_pull"),
-    ("SELECT * FROM counter_sync('giver.db', 'part')", "counter_sync: 'part' is for counter_pull"),
+    ("SELECT * FROM counter_push('giver.db', 'part')", "counter_push: 'part' is of what is taken, and a push takes nothing"),
     ("SELECT * FROM counter_pull('giver.db', 'part, full')", "counter_pull: 'part' and 'full' exclude each other")])
 def test_what_has_no_parts_says_so(place, call, error):
     with pytest.raises(sqlite3.OperationalError, match=error):

@@ -5,7 +5,7 @@ import os
 import time
 from typing import Any, Dict, List, NamedTuple, Optional
 
-from .database import SyncError, ask, in_transaction, is_refusal, told, transaction
+from .database import SyncError, ask, in_transaction, told
 from .folder import sync_folder
 from .results import count_apart, forget_warnings, tell_warnings
 
@@ -35,22 +35,14 @@ def sync_file(connection: Any, other: str) -> Dict[str, int]:
     """Syncs with another file: the rows that have changed, by table. A file that has nothing yet takes it in parts, so that others who
     write it wait for none of them long; outside of a transaction, for they are ones of their own."""
     changed: Dict[str, int] = {}
-    more = not in_transaction(connection)
+    in_parts, more = not in_transaction(connection), True
     while more:
-        try:
-            with transaction(connection):
-                rows = ask(connection, "SELECT table_name, rows_changed, more FROM counter_pull(?, 'part')", other)
-        except Exception as error:
-            if not is_refusal(error):
-                raise
-            break  # counter_sync says what is wrong; it gives to a file that has no tables yet
+        rows = ask(connection, "SELECT table_name, rows_changed, more FROM counter_sync(?, ?)", other, "part" if in_parts else None)
         more = any(left for _, _, left in rows)
         for table, n, _ in rows:
             changed[table] = changed.get(table, 0) + n
         if more:
             time.sleep(PAUSE)
-    for table, n in ask(connection, "SELECT table_name, rows_changed FROM counter_sync(?)", other):
-        changed[table] = changed.get(table, 0) + n
     return changed
 
 
