@@ -77,7 +77,7 @@ INSERT INTO "{table}"(_event, "{columns}") VALUES ('updated', "{values}"); END;
 
 -- name: TRACK_ON_KEY
 CREATE TRIGGER "{schema}"."{table}_key" AFTER UPDATE OF "{order}" ON "{name}" WHEN "{constraint}" BEGIN
-INSERT INTO "{table}"(_event, "{columns}") VALUES ('rekeyed', "{changes}"); INSERT INTO
+INSERT INTO "{table}"(_event, "{columns}") VALUES ('deleted', "{changes}"); INSERT INTO
 "{table}"(_event, "{columns}") VALUES ('inserted', "{values}"); END;
 
 -- name: TRACK_ON_REGULAR

@@ -240,15 +240,6 @@ int ctr_write_check_end(ctr_table *table, int counter);
 /* Grants n, 1 or more, of a bounded counter of the row that was found to another id. */
 int ctr_write_grant(ctr_table *table, int counter, const uint8_t to[CTR_ID_SIZE], int64_t n);
 
-/* A bounded counter of a row whose key an UPDATE changes, as it was. */
-typedef struct ctr_carried {
-    int counter;
-    ctr_sum value, mine; /* of the counter, and what this file may take of it */
-} ctr_carried;
-
-/* Fails because the row of table->keys, which is new, would begin below 0. */
-void ctr_write_refuse_below(ctr_table *table, const ctr_carried *carried);
-
 /* Fails with SQLITE_CONSTRAINT if the row was not found and table->keys is below a floor. */
 int ctr_write_check_floors(ctr_table *table);
 

@@ -456,23 +456,27 @@ static const char *amount_of(ctr_conn *conn, int64_t n, const char *word, const 
     return ctr_text_print(conn, "%lld%s of the %lld", (long long)n, word, of);
 }
 
-/* A copy takes a new id when it writes, which goes with the statement that is refused. */
+/* A copy takes a new id when it writes, which goes with the statement that is refused. Of a tracked
+ * table a row that is new may be another one whose key changes. */
 static const char *how_to_get_rights(const ctr_table *table)
 {
-    return ctr_file_is_new(table->file)
+    const bool is_new = table->tracker && !ctr_row_is_live(table->row);
+    return is_new ? "a row begins at 0 or more, also under another key; one that others have comes "
+                    "by a sync"
+           : ctr_file_is_new(table->file)
                ? "as a copy it has none of its own: SELECT counter_settle(), have a file grant "
                  "some, or sync with one"
                : "have a file grant some, or sync with one";
 }
 
 static void refuse_right(ctr_table *table, int counter, const char *verb, int64_t n,
-                         const ctr_sum *all)
+                         const ctr_sum *all, const char *how)
 {
     ctr_conn *conn = table->joined.conn;
     char *key = ctr_table_found(table) ? found_key_text(table) : ctr_table_key_text(table);
     ctr_problem_set(conn, code_of_refusal(table), "row %s: column %s: this file may %s %s: %s",
                     key ? key : "", ctr_shape_counter_name(&table->shape, counter), verb,
-                    amount_of(conn, n, " more", all), how_to_get_rights(table));
+                    amount_of(conn, n, " more", all), how);
     sqlite3_free(key);
 }
 
@@ -495,7 +499,8 @@ static int check_taking(ctr_table *table, int counter, const ctr_sum *difference
     ctr_sum_add_sum(&left, difference);
     if (!ctr_sum_is_negative(difference) || !ctr_sum_is_negative(&left)) return ctr_rc(conn);
     const ctr_summary state = ctr_row_state(table->row, counter);
-    refuse_right(table, counter, "take", ctr_sum_clamp(&right), &state.sum);
+    refuse_right(table, counter, "take", ctr_sum_clamp(&right), &state.sum,
+                 how_to_get_rights(table));
     return ctr_rc(conn);
 }
 
@@ -627,27 +632,11 @@ int ctr_write_grant(ctr_table *table, int counter, const uint8_t to[CTR_ID_SIZE]
     ctr_sum_subtract_sum(&wanted, &right);
     const ctr_summary state = ctr_row_state(table->row, counter);
     if (ctr_sum_is_positive(&wanted))
-        refuse_right(table, counter, "grant", ctr_sum_clamp(&right), &state.sum);
+        refuse_right(table, counter, "grant", ctr_sum_clamp(&right), &state.sum,
+                     how_to_get_rights(table));
     const ctr_leader *leader = ctr_rc(conn) == SQLITE_OK ? lead(table) : NULL;
     if (!leader) return ctr_rc(conn);
     return refuse_life(table, counter, ctr_row_grant(table->row, counter, to, n, leader));
-}
-
-void ctr_write_refuse_below(ctr_table *table, const ctr_carried *carried)
-{
-    if (!ctr_sum_is_negative(&carried->value)) {
-        refuse_right(table, carried->counter, "take", ctr_sum_clamp(&carried->mine),
-                     &carried->value);
-        return;
-    }
-    char *key = ctr_table_key_text(table);
-    ctr_problem_set(table->joined.conn, code_of_refusal(table),
-                    "row %s: column %s: under its former key the row shows %lld, a debt, which "
-                    "takes no other key: merge with all files, or count up what is there, and "
-                    "change the key when it shows 0 or more",
-                    key ? key : "", ctr_shape_counter_name(&table->shape, carried->counter),
-                    (long long)ctr_sum_clamp(&carried->value));
-    sqlite3_free(key);
 }
 
 void ctr_write_refuse_no_counter(ctr_conn *conn)
@@ -661,7 +650,8 @@ int ctr_write_next_life(ctr_table *table, int counter, const ctr_given *given)
     ctr_conn *conn = table->joined.conn;
     const ctr_sum nothing = {0, 0};
     if (given->is && given->n < 0 && is_bounded(table, counter)) /* a new life has no rights */
-        refuse_right(table, counter, "take", 0, &nothing);
+        refuse_right(table, counter, "take", 0, &nothing,
+                     "what is counted anew begins at 0 or more");
     const ctr_leader *leader = given->is && ctr_rc(conn) == SQLITE_OK ? lead(table) : NULL;
     if (ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn);
     ctr_status status = ctr_row_next_life(table->row, counter, given->n, leader);

@@ -105,7 +105,6 @@ static void reports_close(ctr_table *table)
     if (!table->reports) return;
     close_look(table);
     sqlite3_free(table->reports->may_go);
-    sqlite3_free(table->reports->carried);
     sqlite3_free(table->reports);
     table->reports = NULL;
 }
@@ -698,18 +697,6 @@ static ctr_opening *opening_of(const ctr_tracked_row *row, int counter, const ct
     return is ? opening : NULL;
 }
 
-/* Nobody has rights to a row that is new under a key: one that shows less than 0 cannot begin. */
-static void refuse_below(ctr_tracked_row *row)
-{
-    ctr_table *table = row->table;
-    const ctr_reports *reports = table->reports;
-    const bool is_new = !table->row->found || !ctr_row_is_live(table->row);
-    for (size_t i = 0; is_new && i < reports->n_carried; i++) {
-        const ctr_carried *carried = &reports->carried[i];
-        if (row->now[carried->counter].n < 0) ctr_write_refuse_below(table, carried);
-    }
-}
-
 /* Counts each counter; those that the statement left alone, too, unless it is `expected`. */
 static void count_values(ctr_tracked_row *row, bool expected)
 {
@@ -717,7 +704,6 @@ static void count_values(ctr_tracked_row *row, bool expected)
     bool waits = row->is_apart && row->apart.waits;
     bool dead = table->shape.replicated && table->row->found &&
                 !ctr_row_is_live(table->row); /* its counters are empty, whatever it shows */
-    refuse_below(row);
     for (int i = 0; i < table->shape.n_counters && ctr_rc(row->table->joined.conn) == SQLITE_OK;
          i++) {
         const ctr_shown *base = dead ? NULL : shown_apart(row, i), *now = &row->now[i];
@@ -978,33 +964,6 @@ static void forget_may_go(ctr_table *table, int64_t rowid)
     table->reports->n_may_go = n;
 }
 
-static void add_carried(ctr_table *table, const ctr_carried *carried)
-{
-    ctr_reports *reports = table->reports;
-    ctr_carried *list = ctr_array_room(table->joined.conn, reports->carried, &reports->room_carried,
-                                       reports->n_carried + 1, sizeof *list);
-    if (!list) return;
-    reports->carried = list;
-    list[reports->n_carried++] = *carried;
-}
-
-/* Notes what a row showed, and what this file may take of it, whose key changes. */
-static void note_carried(ctr_table *table, int counter)
-{
-    ctr_rights rights = {.list = NULL};
-    const ctr_cell cell = ctr_row_whole_cell(table->row, counter);
-    ctr_rights_read(&rights, table->row->tab, &cell);
-    add_carried(table, &(ctr_carried){counter, ctr_row_state(table->row, counter).sum,
-                                      ctr_rights_find(&rights, table->row->tab->id)});
-    ctr_rights_close_list(&rights);
-}
-
-static void note_all_carried(ctr_table *table)
-{
-    for (int i = 0; table->shape.bounded && i < table->shape.n_counters; i++)
-        if (table->shape.columns[table->shape.counters[i]].bounded) note_carried(table, i);
-}
-
 /* Ends the counters of the row that was found, unless it waits, and takes it off the list; returns
  * whether it does. `expected`: the row is not listed. */
 static bool end_row(ctr_tracked_row *row, bool expected)
@@ -1016,7 +975,6 @@ static bool end_row(ctr_tracked_row *row, bool expected)
     forget_may_go(table, table->row->rowid);
     ctr_writing *writing = own_write_of(table);
     if (writing) writing->ended = true;
-    if (row->rekeyed) note_all_carried(table);
     table->unchecked = false; /* rights are asked for also where a trigger ends it in a merge */
     end_counters(table);
     if (row->is_apart)
@@ -1039,14 +997,6 @@ static void reconcile_deleted(ctr_tracked_row *row)
         note_disorder(table); /* inserted again */
     else
         end_row(row, expected);
-}
-
-/* Ends the row of the former key. The next event is the INSERT of the new one. */
-static void reconcile_rekeyed(ctr_tracked_row *row)
-{
-    row->rekeyed = true;
-    row->table->reports->carried_in = row->table->joined.conn->ended;
-    reconcile_deleted(row);
 }
 
 /* Returns whether the row should be in the table: it is live, and does not wait. */
@@ -1185,7 +1135,6 @@ static void reconcile_replaced(ctr_table *table)
  *     'updated'         key, NEW values      OLD values     the key is the same
  *     'written'         key                                 _marks: which regular columns
  *     'deleted'         key, OLD values
- *     'rekeyed'         key, OLD values                     its new key is inserted next
  *     'may go'          key                                 BEFORE: OR REPLACE would remove it
  *     'may go anyway'   key                                 so would a constraint of the table
  *     'gone'                                                AFTER: looks up the rows that may go
@@ -1257,8 +1206,6 @@ static const struct event {
     {"inserted", reconcile_row, CTR_ROW_INSERTED, .has_key = true, .has_values = true,
      .replaces = true},
     {"deleted", reconcile_deleted, CTR_ROW_DELETED, .has_key = true, .has_values = true,
-     .replaces = true},
-    {"rekeyed", reconcile_rekeyed, CTR_ROW_DELETED, .has_key = true, .has_values = true,
      .replaces = true},
     {"may go", reconcile_may_go, CTR_ROW_MAY_GO, .has_key = true, .replaced = true},
     {"leaves", reconcile_leaves, CTR_ROW_MAY_GO, .has_key = true},
@@ -1362,12 +1309,8 @@ static bool take_reported(ctr_table *table, sqlite3_value **columns)
     if (ctr_rc(table->joined.conn) == SQLITE_OK && event->event == CTR_ROW_INSERTED)
         ctr_spread_check_key(table);
     table->unchecked = event->event == CTR_ROW_FOUND || own_write_runs(table->file);
-    if (event->event != CTR_ROW_INSERTED || table->reports->carried_in != table->joined.conn->ended)
-        table->reports->n_carried = 0;
     if (ctr_rc(table->joined.conn) == SQLITE_OK && event->call && !shown) event->call(&row);
     table->unchecked = false;
-    /* The next event is the INSERT of the new key, which may be counted twice: count_new. */
-    if (ctr_rc(table->joined.conn) != SQLITE_OK || !row.rekeyed) table->reports->n_carried = 0;
     if (row.apart.shown) ctr_apart_close_row(&row.apart);
     if (ctr_rc(table->joined.conn) == SQLITE_OK && event->replaces && table->reports->n_may_go > 0)
         reconcile_replaced(table);

@@ -383,10 +383,6 @@ typedef struct ctr_reports {
     unsigned disorder_in; /* the last transaction in which one ran before ours, from 1 */
     unsigned left_in;     /* the last one in which a row left its place */
     ctr_spread spread;
-    struct ctr_carried
-        *carried; /* owned: what a row showed whose key changes, for the next event */
-    size_t n_carried, room_carried;
-    unsigned carried_in; /* the transaction */
 } ctr_reports;
 
 /* ==== tracked.c =============================================================================== */
@@ -982,7 +978,6 @@ typedef struct ctr_tracked_row {
     ctr_apart_row apart;         /* owned: how it is listed, if `is_apart` */
     bool is_apart;
     sqlite3_value *marks; /* as the trigger hands them over */
-    bool rekeyed; /* CTR_ROW_DELETED: its key changes */
 } ctr_tracked_row;
 
 #endif

@@ -46,7 +46,7 @@ UPDATE OR FAIL seats SET free = free - 4;
 UPDATE OR REPLACE seats SET free = free - 4;
 --! seats: row ('B'): column free: this file may take 3 more of the 3: have a file grant some, or sync with one
 INSERT INTO seats VALUES ('C', 'tiny', -1);
---! seats: row ('C'): column free: this file may take none of the 0: have a file grant some, or sync with one
+--! seats: row ('C'): column free: this file may take none of the 0: a row begins at 0 or more, also under another key; one that others have comes by a sync
 INSERT INTO seats VALUES ('A', 'x', 1) ON CONFLICT(hall) DO UPDATE SET free = free - 6;
 --! seats: row ('A'): column free: this file may take 5 more of the 5: have a file grant some, or sync with one
 SELECT group_concat(hall || free, ' ') FROM seats;
@@ -81,13 +81,13 @@ SELECT counter_bound('c', 'n');
 DELETE FROM c;
 DELETE FROM t WHERE k = 'a';
 INSERT INTO c VALUES ('a', -1);
---! c: row ('a'): column n: this file may take none of the 0: have a file grant some, or sync with one
+--! c: row ('a'): column n: this file may take none of the 0: what is counted anew begins at 0 or more
 INSERT INTO c(c, k, n) VALUES ('reset', 'a', -1);
---! c: row ('a'): column n: this file may take none of the 0: have a file grant some, or sync with one
+--! c: row ('a'): column n: this file may take none of the 0: what is counted anew begins at 0 or more
 INSERT INTO t VALUES ('a', -1);
---! t: row ('a'): column n: this file may take none of the 0: have a file grant some, or sync with one
+--! t: row ('a'): column n: this file may take none of the 0: what is counted anew begins at 0 or more
 UPDATE t SET k = 'a', n = n - 2 WHERE k = 'b';
---! t: row ('a'): column n: this file may take none of the 0: have a file grant some, or sync with one
+--! t: row ('a'): column n: this file may take none of the 0: what is counted anew begins at 0 or more
 SELECT (SELECT count(*) FROM c), group_concat(k || n) FROM t;
 --= 0|b0
 INSERT INTO t VALUES ('a', 2);
@@ -276,7 +276,7 @@ UPDATE door.seats SET hall = 'B';
 UPDATE OR IGNORE door.seats SET hall = 'B';
 --! seats: row ('A'): column free: others may take 12 of the 12, and would go on: have them grant it to this file, or count anew what is there by the command 'reset free', which ends their rights
 UPDATE main.seats SET hall = 'B', free = free - 13;
---! seats: row ('B'): column free: this file may take 12 more of the 12: have a file grant some, or sync with one
+--! seats: row ('B'): column free: this file may take none of the 0: a row begins at 0 or more, also under another key; one that others have comes by a sync
 UPDATE main.seats SET hall = 'B', free = free - 8;
 SELECT key, rights, here FROM counter_rights('seats');
 --= ["B"]|4|1
@@ -489,11 +489,11 @@ SELECT rights, here FROM counter_rights('seats') WHERE key = '["A"]' ORDER BY he
 --= -5|0
 --= 2|1
 UPDATE main.seats SET hall = 'C' WHERE hall = 'A';
---! seats: row ('C'): column free: under its former key the row shows -3, a debt, which takes no other key: merge with all files, or count up what is there, and change the key when it shows 0 or more
+--! seats: row ('C'): column free: this file may take none of the 0: a row begins at 0 or more, also under another key; one that others have comes by a sync
 UPDATE main.seats SET hall = 'C', free = free + 2 WHERE hall = 'A';
---! seats: row ('C'): column free: under its former key the row shows -3, a debt, which takes no other key: merge with all files, or count up what is there, and change the key when it shows 0 or more
+--! seats: row ('C'): column free: this file may take none of the 0: a row begins at 0 or more, also under another key; one that others have comes by a sync
 UPDATE main.seats SET hall = 'D', free = free - 13 WHERE hall = 'B';
---! seats: row ('D'): column free: this file may take 12 more of the 12: have a file grant some, or sync with one
+--! seats: row ('D'): column free: this file may take none of the 0: a row begins at 0 or more, also under another key; one that others have comes by a sync
 UPDATE main.seats SET free = free + 4 WHERE hall = 'A';
 UPDATE main.seats SET hall = 'C' WHERE hall = 'A';
 SELECT key, rights, here FROM counter_rights('seats') ORDER BY key;
