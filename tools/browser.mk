@@ -73,7 +73,7 @@ browser-driver: browser-tools
 	@[ -d $(BROWSER)/node_modules/puppeteer-core ] || \
 		npm install --silent --no-save --prefix $(BROWSER) esbuild@0.28.2 puppeteer-core@25.16.0
 
-test-browser: wasm browser-driver
+test-browser: wasm browser-driver build/counter.so
 	@$(MAKE) --no-print-directory -s $(BROWSER)/run_process.mjs
 	node --test --test-reporter=spec tests/browser/
 

@@ -532,7 +532,7 @@ describe('a person', () => {
     try {
       const page = await open(own, 'Yak');
       await page.bringToFront();
-      const controls = await page.evaluate(() => [...document.querySelectorAll('button, a, input, summary')].filter((one) => one.checkVisibility()).length);
+      const controls = await page.evaluate(() => [...document.querySelectorAll('button, a, input, select, summary')].filter((one) => one.checkVisibility()).length);
       const reached = new Set();
       for (let i = 0; i < controls + 5; i++) {
         await page.keyboard.press('Tab');

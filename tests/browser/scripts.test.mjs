@@ -20,7 +20,7 @@ test('the scripts of tests/sql hold inside the module', { timeout: 300000 }, asy
     }), scripts);
     const summary = lines.find((line) => / passed, /.test(line));
     assert.equal(code, 0, lines.join('\n'));
-    assert.match(summary, /^\d{3} passed, 0 failed$/);
+    assert.match(summary, /^\d+ passed, 0 failed$/);
     console.log(summary);
   } finally {
     await browser.close();

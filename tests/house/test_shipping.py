@@ -119,6 +119,7 @@ def defined(*arguments):
     return sorted(line.split()[2] for line in run("nm", "--defined-only", *arguments).splitlines())
 
 
+@pytest.mark.long
 def test_the_amalgamation_is_two_files_that_need_none_of_ours(one_file):
     for name in "counter.c", "counter.h":
         text = (one_file / name).read_text()
@@ -127,17 +128,20 @@ def test_the_amalgamation_is_two_files_that_need_none_of_ours(one_file):
         assert guards and len(guards) == len(set(guards))
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not shutil.which("clang"), reason="no clang")
 @pytest.mark.parametrize("kind", ["-USQLITE_CORE", "-DSQLITE_CORE"])
 def test_clang_compiles_the_amalgamation_without_a_warning(one_file, kind):
     run("clang", *FLAGS, kind, "-fsyntax-only", one_file / "counter.c")
 
 
+@pytest.mark.long
 def test_the_amalgamation_is_loaded_and_exports_only_the_entry_points(one_file):
     assert load(one_file / "counter").execute("SELECT counter_version()").fetchone() == (version(),)
     assert defined("-D", one_file / "counter.so") == ["sqlite3_counter_folders_init", "sqlite3_counter_init", "sqlite3_extension_init"]
 
 
+@pytest.mark.long
 def test_the_amalgamation_has_no_external_names_but_those_of_its_header(one_file):
     names, header = defined("-g", one_file / "counter.o"), (one_file / "counter.h").read_text()
     assert "sqlite3_counter_init" in names

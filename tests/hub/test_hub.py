@@ -548,6 +548,7 @@ def test_the_schema_may_be_loaded_again(hub):
 ONE = ["views USING counter(path TEXT PRIMARY KEY, hits COUNTER)"]
 
 
+@pytest.mark.long
 def test_uploads_at_the_same_time(hub, tmp_path):
     paths = [tmp_path / f"{n}.db" for n in range(2)]
     dbs = [make(path, ONE) for path in paths]

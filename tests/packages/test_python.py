@@ -680,6 +680,7 @@ def test_an_operation_takes_one_word_about_opening_values(project, opening):
         f'TypeError: sqlite_counter: TrackCounter takes opening="same", opening="add" or no opening, not {opening!r}')
 
 
+@pytest.mark.long
 def test_a_migration_that_runs_on_every_device_says_that_their_values_are_one(project):
     project.migration("0002_track", "0001_initial", "TrackCounter('Product', 'stock', opening='same')", "TrackCounter('Product', 'sold')")
     project.migration("0003_untrack", "0002_track", "UntrackCounter('Product', 'stock', values='again')",
@@ -920,6 +921,7 @@ def numbered(project):
     return project
 
 
+@pytest.mark.long
 def test_keys_that_sqlite_gives_out_need_the_word_that_they_are_assigned(numbered):
     numbered.migration("0002_track", "0001_initial", 'TrackCounter("Product", "stock")')
     assert "counter_track: shop_product: SQLite gives out the key id by itself" in numbered.manage("migrate", "-v0", ok=False)
@@ -940,6 +942,7 @@ def test_keys_that_sqlite_gives_out_need_the_word_that_they_are_assigned(numbere
     assert numbered.tracked() == []
 
 
+@pytest.mark.long
 def test_what_untracks_a_table_with_assigned_keys_tracks_it_again_with_them(numbered):
     numbered.migration("0002_track", "0001_initial", "TrackCounter('Product', 'stock', 'assigned')", "TrackCounter('Product', 'sold')")
     numbered.migration("0003_untrack", "0002_track", "UntrackCounter('Product', 'stock')", "UntrackCounter('Product', 'sold')")
