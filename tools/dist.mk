@@ -160,6 +160,14 @@ test-packages:
 	cmp $(DIST)/SHA256SUMS $(CLONE)/$(DIST)/SHA256SUMS
 	packages/debian/try $(DIST)
 
+# Every command of README.md in a new Debian that has git and make: tools/bare; as root.
+SKIP =
+test-bare:
+	@tools/setup packages
+	@SKIP='$(SKIP)' tools/bare
+
+.PHONY: test-bare
+
 # npm's and Python's packages for this machine alone, without another compiler.
 PACKAGES := build/packages
 ON_HERE := $(PACKAGES)/libs/linux-$(if $(findstring musl,$(shell $(CC) -dumpmachine 2>/dev/null)),musl-)$(shell uname -m)
