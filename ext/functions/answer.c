@@ -31,6 +31,13 @@ static answer_table *table_behind(const ctr_answer *answer)
     return (answer_table *)answer->base.pVtab;
 }
 
+/* Returns how many values a row has. */
+static size_t width_of(const ctr_answer *answer)
+{
+    const answer_table *table = table_behind(answer);
+    return (size_t)(table->n_columns + table->n_hidden);
+}
+
 /* ---- values ---------------------------------------------------------------------------------- */
 
 static item *append(ctr_answer *answer)
@@ -296,6 +303,8 @@ static int answer_filter(sqlite3_vtab_cursor *base, int given, const char *plan_
         ctr_events_append(answer->conn);
     }
     if (kind->fill && problem.rc == SQLITE_OK) kind->fill(answer, answer->args);
+    if (problem.rc == SQLITE_OK && answer->n % width_of(answer) != 0)
+        ctr_problem_set(answer->conn, SQLITE_INTERNAL, "a row has too few values");
     answer->filled = problem.rc == SQLITE_OK;
     if (!answer->filled) forget_answer(answer);
     return fail_answer(base->pVtab, &problem);
@@ -310,8 +319,7 @@ static int answer_next(sqlite3_vtab_cursor *base)
 static int answer_eof(sqlite3_vtab_cursor *base)
 {
     const ctr_answer *answer = (ctr_answer *)base;
-    const answer_table *table = table_behind(answer);
-    return answer->row * (size_t)(table->n_columns + table->n_hidden) >= answer->n;
+    return answer->row * width_of(answer) >= answer->n;
 }
 
 static int answer_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
@@ -324,8 +332,7 @@ static int answer_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int co
         return SQLITE_OK;
     }
     if (column >= n) column -= table->n_args;
-    const item *shown =
-        &answer->items[answer->row * (size_t)(n + table->n_hidden) + (size_t)column];
+    const item *shown = &answer->items[answer->row * width_of(answer) + (size_t)column];
     switch (shown->type) {
     case ITEM_NULL: sqlite3_result_null(ctx); break;
     case ITEM_INTEGER: sqlite3_result_int64(ctx, shown->integer); break;

@@ -278,7 +278,7 @@ static void append_moved(const exchange_folder *x, const device *of, const moved
     ctr_answer_text(answer, row->note);
     ctr_answer_span(answer, (ctr_span){of->source, strlen(of->source) - OWN_SIZE});
     ctr_answer_integer(answer, row->upto);
-    ctr_answer_integer(answer, 0);
+    for (int i = 0; i < 4; i++) ctr_answer_integer(answer, 0); /* no more, and no peer that took */
 }
 
 /* Adds what went wrong with something to the note, and what came of that. */
