@@ -280,11 +280,15 @@ static void take_over(dismissing *call, ctr_row *row, int counter, const char *b
     call->moved += holds;
 }
 
-static void take_over_row(dismissing *call, ctr_row *row, const char *birth, int64_t rowid)
+/* Writes the row as a merge does, which shows it: what is overruled may have been NULL here. */
+static void take_over_row(dismissing *call, ctr_merge *merge, int64_t rowid)
 {
+    ctr_row *row = &merge->row;
+    const char *birth = merge->entry.birth;
     ctr_rights rights = {.list = NULL};
     if (ctr_row_find_rowid(row, rowid) || !row->found) return;
     char *key = ctr_row_key_text(row, rowid);
+    if (key) ctr_merge_counters(merge);
     for (int i = 0; key && i < row->shape->n_counters; i++) {
         if (!row->shape->columns[row->shape->counters[i]].bounded ||
             ctr_rights_read(&rights, row->tab, &row->cells[i]))
@@ -298,15 +302,17 @@ static void take_over_row(dismissing *call, ctr_row *row, const char *birth, int
     }
     sqlite3_free(key);
     ctr_rights_close_list(&rights);
-    if (ctr_rc(call->conn) == SQLITE_OK && ctr_row_is_staged(row)) ctr_row_write(row, NULL);
+    ctr_merge_write(merge);
 }
 
 /* Lists the rows to which an id that was given up holds rights, all if anything was sent under it
  * for the table, then changes them. */
-static void take_over_rows(dismissing *call, ctr_row *row, const ctr_catalog_entry *entry)
+static void take_over_rows(dismissing *call, ctr_merge *merge)
 {
     ctr_changes due = {0};
     ctr_rights_walk walk;
+    ctr_row *row = &merge->row;
+    const ctr_catalog_entry *entry = &merge->entry;
     ctr_run run = ctr_run_on(call->conn, call->file->schema, entry->name);
     bool sent = false;
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL); /* of its end */
@@ -326,23 +332,25 @@ static void take_over_rows(dismissing *call, ctr_row *row, const ctr_catalog_ent
             ctr_changes_add(call->conn, &due, &(ctr_change_of_row){.row = id});
     }
     ctr_rights_walk_close(&walk);
-    for (size_t i = 0; i < due.n && ctr_rc(call->conn) == SQLITE_OK; i++)
-        take_over_row(call, row, entry->birth, due.rows[i].row);
+    size_t n_keys = (size_t)row->shape->n_keys;
+    sqlite3_value **keys = sqlite3_malloc64(n_keys * sizeof *keys);
+    if (!keys) ctr_problem_nomem(call->conn);
+    for (size_t i = 0; keys && i < due.n && ctr_rc(call->conn) == SQLITE_OK; i++) {
+        merge->keys = keys;
+        if (ctr_row_key_of(row, due.rows[i].row, keys)) take_over_row(call, merge, due.rows[i].row);
+        for (size_t k = 0; k < n_keys; k++) sqlite3_value_free(keys[k]);
+    }
+    sqlite3_free(keys);
     sqlite3_free(due.rows);
 }
 
 static void take_over_table(dismissing *call, const ctr_catalog_entry *entry)
 {
-    ctr_row row;
-    ctr_shape shape = {0};
-    if (ctr_stored_read(&shape, call->conn, call->file->schema, entry->name) == SQLITE_OK &&
-        shape.bounded) {
-        ctr_row_open(&row, call->file, entry->name, &shape);
-        row.whole = true;
-        if (ctr_rc(call->conn) == SQLITE_OK) take_over_rows(call, &row, entry);
-        ctr_row_close(&row);
-    }
-    ctr_shape_close(&shape);
+    ctr_merge merge;
+    ctr_conflicts conflicts = {.file = call->file};
+    bool open = ctr_merge_open_table(&merge, call->file, entry, &conflicts);
+    if (open && merge.shape.bounded) take_over_rows(call, &merge);
+    ctr_merge_close(&merge);
 }
 
 static void dismiss(dismissing *call)

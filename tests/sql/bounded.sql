@@ -647,6 +647,37 @@ SELECT length(counter_fork());
 SELECT counter_dismiss();
 --! counter_dismiss: there is nothing to dismiss: the present id was not taken because of what a device sent, or counter_conflicts lists that no more
 
+-- # what-is-overruled-where-nothing-is-counted-is-shown-here-as-in-other-files
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+INSERT INTO t VALUES ('a', 5);
+SELECT counter_track('t', 'n');
+--= 1
+SELECT counter_bound('t', 'n');
+--= 0
+UPDATE t SET n = NULL;
+CREATE TABLE counter_http_tokens(token TEXT PRIMARY KEY, device TEXT NOT NULL UNIQUE);
+CREATE TABLE counter_http_ids(id TEXT PRIMARY KEY, token TEXT NOT NULL);
+INSERT INTO counter_http_tokens VALUES('bb', 'phone');
+CREATE TEMP VIEW body AS SELECT json_object('format', 1, 'source', '00000000-0000-0000-0000-00000000000b', 'since', 0, 'upto', 9, 'changes', json_array(json_object('table', 't', 'packed', hex(counter_key('a')), 'seq', 1, 'change',
+  hex(counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":3,"shards":[{"id":"' || counter_id() || '","clock":77,"value":2}]}}]}'))))) AS line;
+SELECT json_extract(counter_receive('bb', line), '$.skipped') FROM body;
+--= 0
+SELECT k, n FROM t;
+--= a|NULL
+SELECT counter_dismiss();
+--= 0
+SELECT k, n FROM t;
+--= a|0
+INSERT INTO t_counters(t_counters) VALUES ('integrity-check');
+ATTACH 'other.db' AS other;
+CREATE TABLE other.t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('other.t', 'n');
+--= 0
+SELECT rows_changed FROM counter_push('other');
+--= 1
+SELECT k, n FROM other.t;
+--= a|0
+
 -- # what-is-dismissed-is-overruled-also-under-a-key-that-the-device-spelled-otherwise-and-when-it-sends-more
 CREATE VIRTUAL TABLE c USING counter(k TEXT COLLATE NOCASE PRIMARY KEY, n COUNTER);
 INSERT INTO c(k, n) VALUES ('a', 9), ('b', 0);
