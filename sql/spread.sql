@@ -35,11 +35,6 @@ UPDATE "{schema}".sqlite_sequence SET seq = :seq WHERE name = :name;
 
 -- name: SPREAD_ADD_SEQUENCE
 INSERT INTO "{schema}".sqlite_sequence(name, seq) VALUES (:name, :seq);
-
--- Does SQLite never give a number twice? Else sqlite_sequence may be missing.
--- name: SPREAD_SQL
-SELECT sql FROM "{schema}".sqlite_master WHERE type = 'table' AND name = :name COLLATE NOCASE;
-
 -- Rows whose number another row had first: merge/renumber.c. kind 'replaced'; row: the number; name: the
 -- birth; value: the row as a change; of one that was inserted here seq: the number of the file then,
 -- rows: the number with which it was inserted again; bytes: 1 if the table still shows it, 0 if it no longer does.

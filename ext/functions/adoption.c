@@ -48,6 +48,7 @@ typedef struct adoptee {
     const char *option; /* of counter_replicate, or NULL */
     const char *finding, *remedy, *declaration, *index; /* or NULL */
     bool gives_numbers;                                 /* SQLite gives out its keys */
+    bool replicated;                                    /* it is */
     bool left;                                          /* the call leaves it at home */
     const char **counters; /* owned: lent names, which the call gives */
     int n_counters;
@@ -325,6 +326,15 @@ static void refuse_text(adoptee *table)
            "declare it anew");
 }
 
+static void decide_autoincrement(ctr_conn *conn, adoptee *table, const char *finding,
+                                 const char *remedy)
+{
+    table->declaration =
+        written_at(conn, table->sql, ctr_word_before_autoincrement(table->sql), " AUTOINCREMENT");
+    decide(table, ADOPTION_AUTOINCREMENT, finding, remedy);
+    if (!table->declaration) refuse_text(table);
+}
+
 /* One whose keys SQLite gives out. */
 static void decide_numbers(const adoption *all, adoptee *table, const char *quoted)
 {
@@ -362,15 +372,12 @@ static void decide_numbers(const adoption *all, adoptee *table, const char *quot
         decide(table, ADOPTION_REPLICATE,
                ctr_text_print(conn, "SQLite gives out the key %s", table->keys), NULL);
     } else {
-        table->declaration = written_at(conn, table->sql, ctr_word_before_autoincrement(table->sql),
-                                        " AUTOINCREMENT");
-        decide(table, ADOPTION_AUTOINCREMENT,
-               ctr_text_print(conn,
-                              "SQLite gives out the key %s, and without AUTOINCREMENT a number "
-                              "again whose row was deleted",
-                              table->keys),
-               "sqlite-counter adopt writes AUTOINCREMENT into its declaration");
-        if (!table->declaration) refuse_text(table);
+        decide_autoincrement(conn, table,
+                             ctr_text_print(conn,
+                                            "SQLite gives out the key %s, and without "
+                                            "AUTOINCREMENT a number again whose row was deleted",
+                                            table->keys),
+                             "sqlite-counter adopt writes AUTOINCREMENT into its declaration");
     }
 }
 
@@ -584,22 +591,39 @@ static adoptee *find_rebuilt(const adoption *all, const char *counters)
     return rebuilt;
 }
 
-static void decide_rebuilt(const adoption *all, adoptee *table, bool replicated)
+/* Decides for a table that is tracked or replicated. Without a reason it is done. */
+static void decide_tracked(const adoption *all, adoptee *table, ctr_tab *tab, const char *missing)
 {
-    table->option = NULL;
-    decide(table, replicated ? ADOPTION_REPLICATE : ADOPTION_REFUSED,
-           replicated ? "it is replicated, and its triggers are missing"
-                      : "its counters are tracked, and its triggers are missing",
-           replicated ? NULL
-                      : ctr_text_print(all->conn, "call counter_track(%Q), which makes them again",
-                                       table->name));
+    ctr_conn *conn = all->conn;
+    const char *lost = ctr_spread_lost(tab, table->name), *columns = NULL;
+    table->replicated = tab->shape.replicated;
+    ctr_tracked *tracked = missing || !table->replicated ? NULL : ctr_tracked_hold(tab);
+    if (tracked) columns = ctr_warnings_of_columns(tracked, tab);
+    ctr_tracked_release(tracked);
+    if (lost && ctr_constraints_numbers_keys(&table->ordinary))
+        decide_autoincrement(conn, table, lost,
+                             "declare it again in the migration, or call sqlite-counter adopt, "
+                             "which writes AUTOINCREMENT into its declaration");
+    else if (missing && table->replicated)
+        decide(table, ADOPTION_REPLICATE,
+               ctr_text_print(conn, "it is replicated, and its triggers %s", missing), NULL);
+    else if (missing)
+        decide(table, ADOPTION_REFUSED,
+               ctr_text_print(conn, "its counters are tracked, and its triggers %s", missing),
+               ctr_text_print(conn, "call counter_track(%Q), which makes them again", table->name));
+    else if (columns)
+        decide(table, ADOPTION_REPLICATE, ctr_text_print(conn, "it is replicated, and %s", columns),
+               NULL);
+    else
+        decide(table, ADOPTION_DONE,
+               table->replicated ? "it is replicated" : "its counters are tracked, and merge",
+               NULL);
 }
 
 /* Marks the tables that are tracked or replicated. */
 static void mark_done(const adoption *all)
 {
     for (int i = 0; i < all->catalog.n && ctr_rc(all->conn) == SQLITE_OK; i++) {
-        ctr_shape shape = {0};
         adopted_columns key;
         const char *counters = all->catalog.entries[i].name;
         bool is_tracked = ctr_tracked_is_among(all->objects, counters);
@@ -607,17 +631,15 @@ static void mark_done(const adoption *all)
         adoptee *table = name         ? find_adoptee(all, name)
                          : is_tracked ? find_rebuilt(all, counters)
                                       : NULL;
-        if (!table) continue;
-        ctr_tab_read_shape(all->file, counters, &shape);
-        if (name)
-            decide(table, ADOPTION_DONE,
-                   shape.replicated ? "it is replicated" : "its counters are tracked, and merge",
-                   NULL);
-        else
-            decide_rebuilt(all, table, shape.replicated);
+        ctr_tab *tab = table ? ctr_tab_read(all->file, counters) : NULL;
+        if (!tab) continue;
+        const char *missing = !name ? "are missing"
+                              : ctr_triggers_are_whole(all->file, counters)
+                                  ? NULL
+                                  : "are not those that it needs now";
+        decide_tracked(all, table, tab, missing);
         list_key(all->conn, table, &key);
         table->keys = key.as_names;
-        ctr_shape_close(&shape);
     }
 }
 
@@ -1098,7 +1120,7 @@ static void tell_adoptee(const adoption *all, const adoptee *table)
     for (size_t i = 0; i < all->n_links; i++)
         if (&all->tables[all->links[i].child] == table && table->step != ADOPTION_VIRTUAL)
             plan_link(all, table, &all->links[i]);
-    if (table->step > ADOPTION_KEY) return;
+    if (table->step > ADOPTION_KEY || table->replicated) return;
     if (IS_KNOWN(table, MADE_IN_EACH_FILE))
         plan_row(all, table, "each file", NULL,
                  "a migration makes rows in each file where it runs, under keys of its own",
@@ -1216,7 +1238,10 @@ static bool is_to_replicate(const adoption *all, adoptee *table)
         keep_new_counters(all, table);
         return table->n_counters > 0;
     }
-    if (table->step != ADOPTION_DONE)
+    if (table->step != ADOPTION_DONE && table->replicated)
+        ctr_problem_set(all->conn, SQLITE_ERROR, "%s: %s: %s", table->name, table->finding,
+                        table->remedy);
+    else if (table->step != ADOPTION_DONE)
         ctr_problem_set(all->conn, SQLITE_ERROR, "%s: %s: %s; 'leave=%s' leaves it at home",
                         table->name, table->finding, table->remedy, table->name);
     return false;

@@ -599,6 +599,8 @@ int ctr_status_register(sqlite3 *db, ctr_conn *conn)
  *                  'foreign key'   one of a replicated table refers to a table whose rows do not
  *                                  travel, or to keys that SQLite gives out
  *                  'counter'       a regular column looks like a counter
+ *                  'keys'          keys are to be spread, and a migration has built the table anew
+ *                                  without AUTOINCREMENT
  *                  'passed over'   the last merge with some file has passed over the table, because
  *                                  the files disagree on the kind of a column
  *                  'deleted'       merges deleted a tenth of the table, and at least ten rows
@@ -657,7 +659,7 @@ static bool was_ended(const ctr_registry *registry, const char *name)
 /* A column that was a counter or a regular column stays at home, unless it counts in other files:
  * then a merge has brought a counter without a column here, and one call makes all such columns
  * counters and the others regular ones. */
-static void warn_of_columns(ctr_warnings *list, const ctr_tracked *tracked, ctr_tab *tab)
+const char *ctr_warnings_of_columns(const ctr_tracked *tracked, ctr_tab *tab)
 {
     int n = 0, n_counters = 0;
     const char *spelling;
@@ -676,19 +678,32 @@ static void warn_of_columns(ctr_warnings *list, const ctr_tracked *tracked, ctr_
             sqlite3_str_appendf(names, "%s%s", n++ > 0 ? ", " : "", column->name);
     }
     const char *counter_names = ctr_text_built(tab->conn, counters),
-               *regular_names = ctr_text_built(tab->conn, names),
-               *call = ctr_tracked_call(tracked, NULL);
+               *regular_names = ctr_text_built(tab->conn, names);
     ctr_shape_close(&shape);
-    if (ctr_rc(tab->conn) != SQLITE_OK) return;
-    if (n_counters > 0)
+    if (ctr_rc(tab->conn) != SQLITE_OK || n_counters + n == 0) return NULL;
+    if (n_counters == 0)
+        return ctr_text_print(tab->conn, "column%s %s do%s not travel yet", n == 1 ? "" : "s",
+                              regular_names, n == 1 ? "es" : "");
+    return ctr_text_print(tab->conn, "column%s %s %s in other files", n_counters == 1 ? "" : "s",
+                          counter_names, n_counters == 1 ? "is a counter" : "are counters");
+}
+
+static void warn_of_columns(ctr_warnings *list, const ctr_tracked *tracked, ctr_tab *tab)
+{
+    const char *columns = ctr_warnings_of_columns(tracked, tab);
+    if (columns)
         add_warning(tab->conn, list, "column",
-                    sqlite3_mprintf("column%s %s %s in other files: call %s",
-                                    n_counters == 1 ? "" : "s", counter_names,
-                                    n_counters == 1 ? "is a counter" : "are counters", call));
-    else if (n > 0)
-        add_warning(tab->conn, list, "column",
-                    sqlite3_mprintf("column%s %s do%s not travel yet: call %s", n == 1 ? "" : "s",
-                                    regular_names, n == 1 ? "es" : "", call));
+                    sqlite3_mprintf("%s: call %s", columns, ctr_tracked_call(tracked, NULL)));
+}
+
+/* ---- keys that SQLite gives out -------------------------------------------------------------- */
+
+static void warn_of_lost_spread(ctr_warnings *list, const ctr_tracked *tracked, ctr_tab *tab)
+{
+    const char *lost = ctr_spread_lost(tab, tracked->table);
+    if (lost)
+        add_warning(tab->conn, list, "keys",
+                    sqlite3_mprintf("%s: `sqlite-counter adopt` writes the word again", lost));
 }
 
 /* ---- columns that look like counters --------------------------------------------------------- */
@@ -790,6 +805,7 @@ void ctr_warnings_of_table(ctr_warnings *list, ctr_file *file, const char *count
     ctr_tracked *tracked = tab && tab->shape.replicated ? ctr_tracked_hold(tab) : NULL;
     if (tracked && ctr_tracked_is_known(tracked)) {
         warn_of_columns(list, tracked, tab);
+        warn_of_lost_spread(list, tracked, tab);
         warn_of_too_large(list, tab);
         if (foreign_keys) warn_of_foreign_keys(list, tracked, file);
         if (foreign_keys) warn_of_forgotten(list, tracked);

@@ -647,6 +647,17 @@ static bool has_tracked_key(tracking_call *call, const ctr_shape *wanted)
     return same;
 }
 
+/* Returns whether the key of the table is still that of its counters. */
+static bool is_key_same(tracking_call *call)
+{
+    ctr_shape wanted = {0};
+    const ctr_tracked none = {.conn = call->conn};
+    ctr_constraints_read_shape(&wanted, call->conn, call->schema, call->table, NULL, 0, &none);
+    bool same = has_tracked_key(call, &wanted);
+    ctr_shape_close(&wanted);
+    return same;
+}
+
 static void check_tracked_key(tracking_call *call, const ctr_shape *wanted)
 {
     const char *now = ctr_shape_key_text(call->conn, wanted),
@@ -720,18 +731,6 @@ static bool add_columns(tracking_call *call, bool whole)
 
 /* ---- tracking -------------------------------------------------------------------------------- */
 
-/* Returns whether the triggers are those that counter_track makes. */
-static bool are_triggers_whole(const tracking_call *call)
-{
-    if (ctr_rc(call->conn) != SQLITE_OK) return false;
-    ctr_problem broken;
-    ctr_problem_try(call->conn, &broken);
-    ctr_triggers_check(call->file, call->counters);
-    bool is_whole = broken.rc == SQLITE_OK;
-    ctr_problem_raise_if(call->conn, &broken, broken.rc != SQLITE_ERROR);
-    return is_whole;
-}
-
 /* Returns whether each named column is a counter and, for counter_replicate, no column of the table
  * is missing among those that travel. */
 static bool are_columns_there(const tracking_call *call)
@@ -775,8 +774,22 @@ static void set_spread(tracking_call *call)
     if (ctr_rc(call->conn) != SQLITE_OK) return;
     if (spread.has_place && !spread.taken) ctr_spread_take(tab);
     if (is_spread_so(call, &spread)) return;
-    ctr_spread_refuse(call->conn, call->schema, call->table, &call->shape);
+    ctr_spread_refuse(call->file, call->table, &call->shape);
     ctr_spread_set(&call->tracked, tab, call->spread);
+}
+
+/* Fails if a migration has built a table with spread keys anew without AUTOINCREMENT: its next rows
+ * would get the greatest key plus one, as those of other files. */
+static void refuse_lost_spread(tracking_call *call)
+{
+    ctr_tab *tab = ctr_tab_of(call->file, call->counters, &call->shape);
+    const char *lost = ctr_spread_lost(tab, call->table);
+    if (lost && is_key_same(call))
+        ctr_problem_set(call->conn, SQLITE_ERROR,
+                        "%s: %s: let the migration declare INTEGER PRIMARY KEY AUTOINCREMENT "
+                        "again, or call `sqlite-counter adopt`, which writes the word into the "
+                        "declaration, and rebuilds nothing",
+                        call->table, lost);
 }
 
 /* Returns whether the table is already as the call asks, as at each start of an application that
@@ -791,8 +804,10 @@ static bool is_so(tracking_call *call)
         return false;
     ctr_spread spread;
     tracking_open_counters(call);
-    ctr_spread_read(&spread, ctr_tab_of(call->file, call->counters, &call->shape));
-    return is_spread_so(call, &spread) && are_triggers_whole(call) && are_columns_there(call) &&
+    ctr_tab *tab = ctr_tab_of(call->file, call->counters, &call->shape);
+    ctr_spread_read(&spread, tab);
+    return is_spread_so(call, &spread) && !ctr_spread_lost(tab, call->table) &&
+           ctr_triggers_are_whole(call->file, call->counters) && are_columns_there(call) &&
            !is_any_lost(&call->tracked) &&
            ctr_tracked_is_noted(call->file, call->counters, &call->shape);
 }
@@ -810,8 +825,9 @@ static void mark_adopted(tracking_call *call, const ctr_shape *before)
 static int64_t go_on_tracking(tracking_call *call, ctr_shape *before)
 {
     ctr_shape_copy(call->conn, before, &call->shape);
-    bool whole = are_triggers_whole(call);
+    bool whole = ctr_triggers_are_whole(call->file, call->counters);
     check_lost_regular(call);
+    refuse_lost_spread(call);
     bool was_replicated = call->shape.replicated;
     replicating_note_births(call);
     bool added = call->replicates && ctr_rc(call->conn) == SQLITE_OK && replicating_add(call);
@@ -899,7 +915,7 @@ static void begin_tracking(tracking_call *call)
         ctr_constraints_refuse_collations(call->conn, &call->shape, call->table);
     if (call->spread > 0) {
         refuse_spread_again(call);
-        ctr_spread_refuse(call->conn, call->schema, call->table, &call->shape);
+        ctr_spread_refuse(call->file, call->table, &call->shape);
     } else if (!call->keys_assigned) {
         ctr_constraints_refuse_own_keys(&call->shape, call->conn, call->schema, call->table);
     }
@@ -917,17 +933,6 @@ static void begin_tracking(tracking_call *call)
  * that key, and each row keeps its cells, as if it had always had it: they join with those of other
  * files that make the same call. The rows are known by the columns of the former key, which the
  * table must still have. The stamps of regular columns begin anew. */
-
-/* Returns whether the key of the table is still that of its counters. */
-static bool is_key_same(tracking_call *call)
-{
-    ctr_shape wanted = {0};
-    const ctr_tracked none = {.conn = call->conn};
-    ctr_constraints_read_shape(&wanted, call->conn, call->schema, call->table, NULL, 0, &none);
-    bool same = has_tracked_key(call, &wanted);
-    ctr_shape_close(&wanted);
-    return same;
-}
 
 /* Fails if something that the counters have has no place under the new key. */
 static void refuse_unlike(tracking_call *call)
@@ -1230,7 +1235,8 @@ static int64_t tracking_untrack(tracking_call *call)
         ctr_run_do(&run, CTR_SQL_TRACK_DROP, NULL);
         return n;
     }
-    bool whole = are_triggers_whole(call);
+    bool whole = ctr_triggers_are_whole(call->file, call->counters);
+    if (!whole) refuse_lost_spread(call);
     if (!whole && ctr_rc(call->conn) == SQLITE_OK) {
         /* SQLite changes no table while a trigger names a missing column. The names in the triggers
          * are noted, for they may be newer than the notes. */

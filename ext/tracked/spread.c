@@ -129,30 +129,32 @@ int64_t ctr_spread_greatest(const ctr_tracked *tracked, ctr_tab *tab, int64_t mo
 /* ---- the table ------------------------------------------------------------------------------- */
 
 /* Returns whether SQLite never gives a number of the table twice. */
-static bool has_sequence(ctr_conn *conn, const char *schema, const char *table)
+static bool has_sequence(ctr_file *file, const char *table)
 {
-    bool is = false;
-    ctr_run run = ctr_run_on(conn, schema, NULL);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SPREAD_SQL);
-    ctr_run_bind_text(&run, row, ":name", table);
-    const char *sql = ctr_run_row(&run, row) ? ctr_text_column(conn, row, 0) : NULL;
-    ctr_words words = {.at = sql ? sql : ""};
-    for (ctr_word_next(&words); words.kind != CTR_WORD_END && !is; ctr_word_next(&words))
-        is = words.kind == CTR_WORD_PLAIN && ctr_word_at(&words, "AUTOINCREMENT");
-    sqlite3_finalize(row);
-    return is;
+    const ctr_objects *objects = ctr_file_objects(file);
+    const ctr_named *named = objects ? ctr_schema_objects_find(objects, table) : NULL;
+    return named && named->sql && ctr_word_follow(named->sql, "AUTOINCREMENT", NULL);
 }
 
-void ctr_spread_refuse(ctr_conn *conn, const char *schema, const char *table,
-                       const ctr_shape *shape)
+const char *ctr_spread_lost(ctr_tab *tab, const char *table)
 {
+    ctr_spread spread;
+    ctr_spread_read(&spread, tab);
+    if (!spread.is || has_sequence(tab->file, table) || ctr_rc(tab->conn) != SQLITE_OK) return NULL;
+    return "its keys are spread, and its declaration has lost AUTOINCREMENT, so two files would "
+           "give one number to different rows";
+}
+
+void ctr_spread_refuse(ctr_file *file, const char *table, const ctr_shape *shape)
+{
+    ctr_conn *conn = file->conn;
     if (ctr_rc(conn) != SQLITE_OK) return;
     if (!shape->keyed)
         ctr_problem_set(conn, SQLITE_ERROR,
                         "%s: 'keys=spread' is for an INTEGER PRIMARY KEY, which SQLite gives out, "
                         "and the key is (%s)",
                         table, ctr_shape_key_text(conn, shape));
-    else if (!has_sequence(conn, schema, table) && ctr_rc(conn) == SQLITE_OK)
+    else if (!has_sequence(file, table) && ctr_rc(conn) == SQLITE_OK)
         ctr_problem_set(conn, SQLITE_ERROR,
                         "%s: without AUTOINCREMENT SQLite gives the number of a deleted row to "
                         "another one, so its keys cannot be spread: `sqlite-counter adopt` adds "

@@ -613,6 +613,9 @@ void ctr_foreign_refuse_broken(ctr_conn *conn, const char *table);
  * table. */
 int ctr_triggers_check(ctr_file *file, const char *counters);
 
+/* Returns whether the triggers are those that would be made now; false on error. */
+bool ctr_triggers_are_whole(ctr_file *file, const char *counters);
+
 /* Create the triggers in place of existing ones, and drop them. */
 void ctr_triggers_create(ctr_tracked *tracked, ctr_file *file);
 void ctr_triggers_drop(ctr_conn *conn, const char *schema, const char *counters);
@@ -767,8 +770,11 @@ int64_t ctr_spread_greatest(const ctr_tracked *tracked, ctr_tab *tab, int64_t mo
 bool ctr_spread_has_room(int64_t greatest, int bits);
 
 /* Fails with SQLITE_ERROR unless SQLite gives out the keys of the table, and none twice. */
-void ctr_spread_refuse(ctr_conn *conn, const char *schema, const char *table,
-                       const ctr_shape *shape);
+void ctr_spread_refuse(ctr_file *file, const char *table, const ctr_shape *shape);
+
+/* Returns what is wrong with a table whose keys are spread, if a migration has built it anew without
+ * AUTOINCREMENT: "its keys are spread, and ...". NULL: nothing is, or on error. Static text. */
+const char *ctr_spread_lost(ctr_tab *tab, const char *table);
 
 /* Makes the table a spread one, with numbers of so many bits, 53 or 63, from the next write on. */
 void ctr_spread_set(const ctr_tracked *tracked, ctr_tab *tab, int bits);

@@ -645,6 +645,17 @@ int ctr_triggers_check(ctr_file *file, const char *counters)
     return ctr_rc(file->conn);
 }
 
+bool ctr_triggers_are_whole(ctr_file *file, const char *counters)
+{
+    if (ctr_rc(file->conn) != SQLITE_OK) return false;
+    ctr_problem broken;
+    ctr_problem_try(file->conn, &broken);
+    ctr_triggers_check(file, counters);
+    bool is_whole = broken.rc == SQLITE_OK;
+    ctr_problem_raise_if(file->conn, &broken, broken.rc != SQLITE_ERROR);
+    return is_whole;
+}
+
 /* ---- from a table to its counters ------------------------------------------------------------ */
 
 bool ctr_triggers_stand_on(const ctr_objects *objects, const char *counters, const char *table)

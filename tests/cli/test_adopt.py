@@ -254,6 +254,65 @@ def test_a_number_that_was_given_is_not_given_again_after_adopt():
     db.close()
 
 
+def rebuild(db, *columns):
+    """Builds the table t anew as change_column of ActiveRecord 6.1 does: without AUTOINCREMENT."""
+    for sql in ("BEGIN", f"CREATE TABLE new_t(id integer NOT NULL PRIMARY KEY, {', '.join(columns)})",
+                "INSERT INTO new_t SELECT * FROM t", "DROP TABLE t", "ALTER TABLE new_t RENAME TO t", "COMMIT"):
+        db.execute(sql)
+
+
+def test_a_table_that_has_lost_the_word_by_a_migration_gets_it_back_and_files_keep_all_rows():
+    create("a.db", "CREATE TABLE t(id INTEGER PRIMARY KEY, v)", "INSERT INTO t(v) VALUES ('both')")
+    ok("adopt", "a.db")
+    shutil.copy("a.db", "b.db")
+    for name in ("a.db", "b.db"):
+        db = connect(name)
+        rebuild(db, "v TEXT")
+        with pytest.raises(sqlite3.OperationalError, match="has lost AUTOINCREMENT"):
+            db.execute("SELECT counter_replicate_all()").fetchall()
+        db.close()
+        assert plan(name)["t", "autoincrement"][0][:1] == ("id",)
+        assert table(ok("adopt", name)) == [["t", "replicated, AUTOINCREMENT was written", "id"]]
+        db = connect(name)
+        assert db.execute("SELECT kind FROM counter_plan").fetchall() == [("done",)]
+        db.execute("INSERT INTO t(v) VALUES (?)", (name,))
+        db.close()
+    ok("sync", "a.db", "b.db")
+    for name in ("a.db", "b.db"):
+        assert sorted(v for v, in stands(name, "SELECT v FROM t")) == ["a.db", "b.db", "both"]
+
+
+def test_a_table_that_has_lost_the_word_unseen_is_told_and_gets_it_back():
+    create("a.db", "CREATE TABLE t(id INTEGER PRIMARY KEY AUTOINCREMENT, v)")
+    ok("adopt", "a.db")
+    create("a.db", "PRAGMA writable_schema = ON", "UPDATE sqlite_master SET sql = replace(sql, ' AUTOINCREMENT', '') WHERE name = 't'")
+    assert any(line[:2] == ["warning", "t"] and "has lost AUTOINCREMENT" in line[2] for line in table(ok("status", "a.db")))
+    assert ("t", "autoincrement") in plan("a.db")
+    ok("adopt", "a.db")
+    assert not any(line[0] == "warning" for line in table(ok("status", "a.db")))
+    db = connect("a.db")
+    assert db.execute("INSERT INTO t(v) VALUES (1)").lastrowid > 1 << 32
+    db.close()
+
+
+def test_columns_that_were_added_travel_after_adopt():
+    create("a.db", "CREATE TABLE t(k TEXT PRIMARY KEY, v)", "INSERT INTO t VALUES ('tea', 1)")
+    ok("adopt", "a.db")
+    shutil.copy("a.db", "b.db")
+    for name in ("a.db", "b.db"):
+        db = connect(name)
+        db.execute("ALTER TABLE t ADD COLUMN more TEXT")
+        db.close()
+        assert plan(name)["t", "replicate"] == [("k", "it is replicated, and column more does not travel yet", "counter_replicate('t')")]
+        assert table(ok("adopt", name)) == [["t", "replicated", "k"]]
+        assert table(ok("adopt", name)) == [["t", "counts already", "k"]]
+    db = connect("a.db")
+    db.execute("UPDATE t SET more = 'green'")
+    db.close()
+    ok("sync", "a.db", "b.db")
+    assert stands("b.db", "SELECT more FROM t") == [("green",)]
+
+
 def test_a_connection_that_is_open_sees_the_word_at_once():
     create("a.db", "CREATE TABLE t(id INTEGER PRIMARY KEY, v)", "CREATE TABLE pairs(a_id INT, b_id INT)", "INSERT INTO pairs VALUES (1, 2)")
     other = connect("a.db")

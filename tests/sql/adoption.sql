@@ -380,3 +380,147 @@ DROP TABLE t;
 ALTER TABLE new_t RENAME TO t;
 SELECT counter_replicate_all('a.n');
 --! counter_replicate_all: t: its counters are tracked, and its triggers are missing: call counter_track('t'), which makes them again; 'leave=t' leaves it at home
+
+-- # a-table-with-spread-keys-that-a-migration-has-built-anew-without-autoincrement-is-refused-in-every-way
+CREATE TABLE p(id INTEGER PRIMARY KEY AUTOINCREMENT, t TEXT, n INTEGER NOT NULL DEFAULT 0, more TEXT);
+INSERT INTO p(t) VALUES ('old');
+SELECT counter_replicate_all('p.n'), counter_untrack('p', 'more');
+--= 1|1
+CREATE TABLE new_p("id" integer NOT NULL PRIMARY KEY, t TEXT NOT NULL DEFAULT '', n INTEGER NOT NULL DEFAULT 0, more TEXT);
+INSERT INTO new_p SELECT * FROM p;
+DROP TABLE p;
+ALTER TABLE new_p RENAME TO p;
+SELECT counter_replicate('p');
+--! counter_replicate: p: its keys are spread, and its declaration has lost AUTOINCREMENT, so two files would give one number to different rows: let the migration declare INTEGER PRIMARY KEY AUTOINCREMENT again, or call `sqlite-counter adopt`, which writes the word into the declaration, and rebuilds nothing
+SELECT counter_replicate('p', 'n', 'keys=spread');
+--!~ counter_replicate: p: its keys are spread, and its declaration has lost AUTOINCREMENT, *
+SELECT counter_replicate('p', 'keys=assigned');
+--!~ counter_replicate: p: its keys are spread, and its declaration has lost AUTOINCREMENT, *
+SELECT counter_replicate('p', 'keys=changed');
+--!~ counter_replicate: p: its keys are spread, and its declaration has lost AUTOINCREMENT, *
+SELECT counter_replicate('p', 'missing=restored', 'values=newest');
+--!~ counter_replicate: p: its keys are spread, and its declaration has lost AUTOINCREMENT, *
+SELECT counter_track('p', 'n');
+--!~ counter_track: p: its keys are spread, and its declaration has lost AUTOINCREMENT, *
+SELECT counter_untrack('p', 't');
+--!~ counter_untrack: p: its keys are spread, and its declaration has lost AUTOINCREMENT, *
+SELECT counter_replicate_all('p.n');
+--! counter_replicate_all: p: its keys are spread, and its declaration has lost AUTOINCREMENT, so two files would give one number to different rows: declare it again in the migration, or call sqlite-counter adopt, which writes AUTOINCREMENT into its declaration
+SELECT table_name, kind, column_name, finding, declaration FROM counter_plan;
+--= p|autoincrement|id|its keys are spread, and its declaration has lost AUTOINCREMENT, so two files would give one number to different rows|CREATE TABLE "p"("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, t TEXT NOT NULL DEFAULT '', n INTEGER NOT NULL DEFAULT 0, more TEXT)
+SELECT column_name, state FROM counter_tracked;
+--= n|broken
+--= t|broken
+CREATE TABLE new_p("id" integer PRIMARY KEY AUTOINCREMENT NOT NULL, t TEXT NOT NULL DEFAULT '', n INTEGER NOT NULL DEFAULT 0, more TEXT);
+INSERT INTO new_p SELECT * FROM p;
+DROP TABLE p;
+ALTER TABLE new_p RENAME TO p;
+SELECT counter_replicate_all('p.n');
+--= 1
+INSERT INTO p(t) VALUES ('new');
+SELECT id > (1 << 32) FROM p WHERE t = 'new';
+--= 1
+
+-- # a-table-whose-keys-are-spread-no-more-is-told-and-its-set-up-at-a-start-is-refused
+CREATE TABLE p(id INTEGER PRIMARY KEY AUTOINCREMENT, t TEXT);
+SELECT counter_replicate('p', 'keys=spread');
+--= 0
+PRAGMA writable_schema = ON;
+UPDATE sqlite_master SET sql = replace(sql, ' AUTOINCREMENT', '') WHERE name = 'p';
+PRAGMA writable_schema = RESET;
+SELECT * FROM counter_warnings;
+--= p|keys|its keys are spread, and its declaration has lost AUTOINCREMENT, so two files would give one number to different rows: `sqlite-counter adopt` writes the word again
+SELECT kind FROM counter_plan;
+--= autoincrement
+SELECT counter_replicate('p', 'keys=spread');
+--!~ counter_replicate: p: its keys are spread, and its declaration has lost AUTOINCREMENT, *
+SELECT counter_replicate_all();
+--!~ counter_replicate_all: p: its keys are spread, and its declaration has lost AUTOINCREMENT, *
+SELECT counter_untrack('p');
+--= 0
+
+-- # a-table-that-is-built-anew-with-another-key-is-told-of-that-key-though-its-keys-were-spread
+CREATE TABLE p(id INTEGER PRIMARY KEY AUTOINCREMENT, t TEXT);
+SELECT counter_replicate('p', 'keys=spread');
+--= 0
+DROP TABLE p;
+CREATE TABLE p(id INTEGER, t TEXT PRIMARY KEY);
+SELECT counter_replicate('p');
+--! counter_replicate: p: the key is (t TEXT BINARY), but that of its counters, p_counters, is (id INTEGER BINARY): if a migration has changed it, add 'keys=changed' to the call
+SELECT counter_replicate_all();
+--! counter_replicate_all: p: the key is (t TEXT BINARY), but that of its counters, p_counters, is (id INTEGER BINARY): if a migration has changed it, add 'keys=changed' to the call
+SELECT counter_replicate('p', 'keys=changed');
+--= 0
+
+-- # columns-that-were-added-are-replicated-by-the-call-for-all-tables
+CREATE TABLE p(k TEXT PRIMARY KEY NOT NULL, n INTEGER NOT NULL DEFAULT 0);
+INSERT INTO p VALUES ('tea', 3);
+SELECT counter_replicate_all('p.n');
+--= 1
+ALTER TABLE p ADD COLUMN extra TEXT;
+ALTER TABLE p ADD COLUMN size INTEGER;
+UPDATE p SET extra = 'green', size = 7;
+SELECT * FROM counter_plan;
+--= p|replicate|k|it is replicated, and columns extra, size do not travel yet|counter_replicate('p')
+SELECT counter_replicate_all('p.n');
+--= 1
+SELECT column_name, state FROM counter_tracked ORDER BY 1;
+--= extra|regular
+--= n|tracked
+--= size|regular
+SELECT kind FROM counter_plan;
+--= done
+SELECT counter_replicate_all('p.n');
+--= 0
+SELECT counter_untrack('p', 'size');
+--= 1
+SELECT kind FROM counter_plan;
+--= done
+SELECT counter_replicate_all('p.n');
+--= 0
+ALTER TABLE p ADD COLUMN sold INTEGER NOT NULL DEFAULT 0;
+SELECT counter_replicate_all('p.n', 'p.sold');
+--= 1
+SELECT column_name, state FROM counter_tracked ORDER BY 1;
+--= extra|regular
+--= n|tracked
+--= size|regular
+--= sold|tracked
+ALTER TABLE p ADD COLUMN more TEXT;
+SELECT counter_replicate_all('leave=p');
+--= 0
+
+-- # the-call-for-all-tables-takes-what-an-added-column-holds-as-the-call-for-one-table-does
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY NOT NULL, v TEXT);
+INSERT INTO main.p VALUES ('tea', 'green');
+SELECT counter_replicate_all();
+--= 1
+VACUUM INTO 'copy.db';
+ATTACH 'copy.db' AS copy;
+ALTER TABLE main.p ADD COLUMN extra TEXT;
+ALTER TABLE copy.p ADD COLUMN extra TEXT;
+UPDATE main.p SET extra = 'mine';
+SELECT counter_replicate_all(), counter_replicate('copy.p');
+--= 1|0
+SELECT rows_changed, note FROM counter_sync('copy');
+--= 1|NULL
+SELECT * FROM copy.p;
+--= tea|green|mine
+
+-- # a-table-whose-triggers-an-index-has-changed-is-replicated-again
+CREATE TABLE p(k TEXT PRIMARY KEY NOT NULL, code TEXT);
+CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, n INTEGER NOT NULL DEFAULT 0, code TEXT);
+SELECT counter_replicate_all('leave=t'), counter_track('t', 'n');
+--= 1|0
+CREATE UNIQUE INDEX p_code ON p(code);
+SELECT table_name, kind, finding, remedy FROM counter_plan;
+--= p|replicate|it is replicated, and its triggers are not those that it needs now|counter_replicate('p')
+--= t|done|its counters are tracked, and merge|NULL
+SELECT counter_replicate_all();
+--= 1
+SELECT counter_replicate_all();
+--= 0
+CREATE UNIQUE INDEX t_code ON t(code);
+SELECT table_name, kind, finding, remedy FROM counter_plan WHERE kind = 'refused';
+--= t|refused|its counters are tracked, and its triggers are not those that it needs now|call counter_track('t'), which makes them again, or leave it at home
