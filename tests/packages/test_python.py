@@ -886,6 +886,30 @@ def test_a_replicated_model_whose_references_do_not_travel_is_warned_of(project)
     assert "W00" not in project.manage("check", show="stderr")
 
 
+def test_a_reference_to_a_table_that_the_file_replicates_is_not_warned_of(numbered):
+    """As counter_adopt does it, which no migration tells. In a file that cannot be read nobody knows."""
+    models = numbered.folder / "shop" / "models.py"
+    models.write_text(models.read_text() + program("""
+        class Note(models.Model):
+            text = models.CharField(max_length=9, primary_key=True)
+            product = models.ForeignKey(Product, models.CASCADE)
+        """))
+    numbered.manage("makemigrations", "-v0", "-n", "note", "shop")
+    numbered.migration("0003_replicate", "0002_note", "ReplicateTable('Note')")
+    (numbered.folder / "till.db").unlink()
+    assert "Note.product refers to Product, which is not replicated" in numbered.manage("check", show="stderr")
+    assert not (numbered.folder / "till.db").exists()
+    numbered.manage("migrate", "-v0", "shop", "0001")
+    assert "W002" in numbered.manage("check", show="stderr")
+    numbered.rows("SELECT counter_replicate_all('shop_product.stock')")
+    assert "W00" not in numbered.manage("check", show="stderr")
+    assert "W00" not in numbered.manage("migrate", show="stderr")
+    numbered.rows("SELECT counter_untrack('shop_product')")
+    assert "W002" in numbered.manage("check", show="stderr")
+    (numbered.folder / "till.db").write_bytes(b"no database" * 1000)
+    assert "W00" not in numbered.manage("check", show="stderr")
+
+
 def test_a_tracked_model_whose_keys_are_given_out_by_each_file_is_warned_of(project):
     project.migration("0002_track", "0001_initial", "TrackCounter('Product', 'stock')")
     assert "W001" not in project.manage("check", show="stderr")
