@@ -1160,6 +1160,29 @@ def test_all_tables_are_replicated_at_once(tagged):
     assert tagged.rows("SELECT count(*) FROM counter_tracked") == [(0,)]
 
 
+def test_a_new_model_comes_to_files_that_replicate_content_types_and_permissions(numbered):
+    """One file makes its rows there before the table is replicated, and the others find them."""
+    settings = numbered.folder / "settings.py"
+    settings.write_text(settings.read_text() + "INSTALLED_APPS += ['django.contrib.auth', 'django.contrib.contenttypes']\n"
+                        "DATABASES['office'] = {**DATABASES['default'], 'NAME': 'office.db'}\n")
+    for app in "auth", "contenttypes":
+        numbered.manage("migrate", "-v0", app)
+    numbered.migration("0002_all", "0001_initial", "ReplicateAll()")
+    numbered.manage("migrate", "-v0")
+    shutil.copy(numbered.folder / "till.db", numbered.folder / "office.db")
+    numbered.migration("0003_note", "0002_all", "migrations.CreateModel('Note', [('id', models.AutoField(primary_key=True))])")
+    numbered.migration("0004_replicate", "0003_note", "ReplicateTable('Note')")
+    numbered.manage("migrate", "-v0", "shop", "0003")
+    assert "waits" not in numbered.manage("counter_sync", "office.db")
+    numbered.manage("migrate", "-v0")
+    assert "and office.db has no such table" in numbered.manage("counter_sync", "office.db", ok=False)
+    numbered.manage("migrate", "-v0", "--database=office")
+    said = numbered.manage("counter_sync", "office.db")
+    assert "shop_note: 0 rows changed" in said and "wait" not in said
+    assert numbered.rows("SELECT count(*) FROM django_content_type WHERE model = 'note'") == [(1,)]
+    assert numbered.rows("SELECT count(*) FROM auth_permission WHERE codename LIKE '%note'") == [(4,)]
+
+
 @pytest.mark.parametrize("given", ["'shop_product.stock'", "counters='shop_product.stock'", "leave=[1]"])
 def test_a_replication_of_all_tables_takes_lists_of_names(project, given):
     project.migration("0002_replicate", "0001_initial", f"ReplicateAll({given})")
