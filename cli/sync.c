@@ -41,12 +41,18 @@ static void check_places(cli_file *from, cli_file *to)
         if (!has_row(to, CLI_SQL_IS_ORDINARY, table) ||
             (has_tables && has_row(to, CLI_SQL_IS_BORN, table)))
             continue;
-        if (replicated)
+        if (replicated && has_row(from, CLI_SQL_IS_SPREAD, table))
             cli_fail(to->c,
-                     "%s: table %s is not replicated, as it is in %s: sqlite-counter replicate %s "
-                     "%s%s%s replicates it, and the sync asks about values that both files hold "
-                     "already",
-                     to->path, table, from->path, to->path, table, columns ? " " : "",
+                     "%s: table %s is not replicated, as it is in %s: write what %s alone has into "
+                     "%s, rows without their numbers, and put a copy of %s in its place: if both "
+                     "replicate it apart, one number is one row",
+                     to->path, table, from->path, to->path, from->path, from->path);
+        else if (replicated)
+            cli_fail(to->c,
+                     "%s: table %s is not replicated, as it is in %s: put a copy of %s in its "
+                     "place if it has no rows of its own; else sqlite-counter replicate %s %s%s%s "
+                     "replicates it, and the sync asks about values that both files hold already",
+                     to->path, table, from->path, from->path, to->path, table, columns ? " " : "",
                      columns ? columns : "");
         else if (columns)
             cli_fail(to->c,

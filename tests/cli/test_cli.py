@@ -123,13 +123,24 @@ def test_a_table_that_is_not_replicated_in_the_other_file_is_told_with_what_repl
     make("till.db", PRODUCTS, f"SELECT counter_replicate('products'{names})", "INSERT INTO products VALUES ('tea', 'Tea', 3)")
     make("plain.db", PRODUCTS)
     call = " ".join(["replicate plain.db products", *counters])
-    sentence = (f"plain.db: table products is not replicated, as it is in till.db: sqlite-counter {call} "
-                "replicates it, and the sync asks about values that both files hold already")
+    sentence = ("plain.db: table products is not replicated, as it is in till.db: put a copy of till.db in its place if it has no rows of "
+                f"its own; else sqlite-counter {call} replicates it, and the sync asks about values that both files hold already")
     fails(sentence, "sync", "till.db", "plain.db")
     fails(sentence, "sync", "plain.db", "till.db")
     ok(*call.split())
     ok("sync", "till.db", "plain.db")
     assert rows("plain.db", "SELECT sku, name, stock FROM products") == [("tea", "Tea", 3)]
+
+
+def test_a_table_with_spread_keys_that_is_not_replicated_in_the_other_file_is_to_come_as_a_copy(place):
+    """Rows that both files gave one number before they replicated would be one row."""
+    orders = "CREATE TABLE orders(id INTEGER PRIMARY KEY AUTOINCREMENT, item TEXT)"
+    make("till.db", orders, "INSERT INTO orders(item) VALUES ('tea')", "SELECT counter_replicate('orders', 'keys=spread')")
+    make("plain.db", orders, "INSERT INTO orders(item) VALUES ('jam')")
+    sentence = ("plain.db: table orders is not replicated, as it is in till.db: write what plain.db alone has into till.db, rows without "
+                "their numbers, and put a copy of till.db in its place: if both replicate it apart, one number is one row")
+    fails(sentence, "sync", "till.db", "plain.db")
+    fails(sentence, "sync", "plain.db", "till.db")
 
 
 def test_a_table_that_the_other_file_tracks_is_only_made_where_that_is_said(place):

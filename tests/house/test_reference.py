@@ -170,7 +170,8 @@ def test_tables_stand_where_the_table_says(tmp_path):
 
 # ---- errors ----
 
-OF_SQLITE = {"no such module: counter", "no such function: counter_…", "no such table: counter_…"}  # where the library is not loaded
+# Where the library is not loaded.
+OF_SQLITE = {"no such module: counter", "no such function: counter_differs", "no such function: counter_…", "no such table: counter_…"}
 PAGE = (ROOT / "docs" / "errors.md").read_text()
 
 

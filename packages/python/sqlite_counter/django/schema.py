@@ -7,6 +7,8 @@ again by the names that were noted last.
 The database tells which columns are tracked. Where migrations are only printed, as by sqlmigrate, it may be at
 another migration: there the state of a model tells, which carries the names of its tracked fields as an option,
 those that they had when TrackCounter was written."""
+import contextlib
+import pathlib
 import re
 import sys
 
@@ -18,6 +20,8 @@ OPTION, KEYS, OPENINGS = "sqlite_counters", "sqlite_counters_keys", "sqlite_coun
 REPLICATED = "sqlite_counters_replicated"
 options.DEFAULT_NAMES = (*options.DEFAULT_NAMES,
                          *(name for name in (OPTION, KEYS, OPENINGS, REPLICATED) if name not in options.DEFAULT_NAMES))
+REPLICATED_TABLES = """SELECT t.tbl_name FROM sqlite_master AS t JOIN pragma_table_info(substr(t.name, 1, length(t.name) - 7) || '_cells') AS c
+WHERE t.type = 'trigger' AND substr(t.name, -7) = '_insert' AND c.name = '_row'"""
 
 
 def same(name):
@@ -69,10 +73,20 @@ def replicated(editor, model, table=None):
     which counters these are, so ask before a table is rebuilt."""
     if editor.collect_sql:
         return bool(getattr((model._meta.auto_created or model)._meta, REPLICATED, False))
-    return bool(rows(
-        editor, "SELECT 1 FROM sqlite_master AS t JOIN pragma_table_info(substr(t.name, 1, length(t.name) - 7) || '_cells') AS c "
-        "WHERE t.type = 'trigger' AND t.tbl_name = %s COLLATE NOCASE AND t.name LIKE '%%\\_insert' ESCAPE '\\' "
-        "AND c.name = '_row'", table or model._meta.db_table))
+    return bool(rows(editor, f"{REPLICATED_TABLES} AND t.tbl_name = %s COLLATE NOCASE", table or model._meta.db_table))
+
+
+def replicated_in_file(connection):
+    """The replicated tables of a database, by same(name); None if it cannot be read. It is opened apart, for Django would create a file
+    that is missing, and keep it open."""
+    path = pathlib.Path(connection.settings_dict["NAME"] or "")
+    if not path.is_file():
+        return set()
+    try:
+        with contextlib.closing(connection.Database.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as file:
+            return {same(table) for table, in file.execute(REPLICATED_TABLES)}
+    except connection.Database.Error:
+        return None
 
 
 def is_regular(editor, model, column):

@@ -21,7 +21,8 @@ class Command(BaseCommand):
             said, left, warnings = sync(connection_of(database), other, token_file)
             pairs = settle_links(sqlite_of(database))
             if pairs:
-                self.stdout.write(f"{said}\n{pairs} pair{' was' if pairs == 1 else 's were'} added in two files: again")
+                added = "1 pair of a ManyToManyField was" if pairs == 1 else f"{pairs} pairs of ManyToManyFields were each"
+                self.stdout.write(f"{said}\n{added} added in two files, as two rows: one of the two was deleted, and the sync runs again")
                 said, left, warnings = sync(connection_of(database), other, token_file)
         except SyncError as error:
             raise CommandError(str(error)) from error
