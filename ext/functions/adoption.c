@@ -1089,8 +1089,8 @@ static void plan_unique(const adoption *all, const adoptee *table)
         plan_row(all, table, "unique", list.as_names,
                  "two files may give one value to different rows: one of these waits then in each "
                  "file",
-                 "change one of the two rows after the merge: counter_tracked lists rows that "
-                 "wait");
+                 "change or delete one of the two rows after the merge: counter_tracked lists "
+                 "those that wait");
     }
 }
 

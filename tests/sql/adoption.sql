@@ -152,9 +152,9 @@ SELECT table_name, column_name, finding FROM counter_plan WHERE kind = 'counter'
 CREATE TABLE u(k TEXT PRIMARY KEY, mail TEXT UNIQUE, a, b, UNIQUE (b, a));
 CREATE UNIQUE INDEX u_lower ON u(lower(mail), a);
 SELECT column_name, finding, remedy FROM counter_plan WHERE kind = 'unique' ORDER BY 1;
---= an expression, a|two files may give one value to different rows: one of these waits then in each file|change one of the two rows after the merge: counter_tracked lists rows that wait
---= b, a|two files may give one value to different rows: one of these waits then in each file|change one of the two rows after the merge: counter_tracked lists rows that wait
---= mail|two files may give one value to different rows: one of these waits then in each file|change one of the two rows after the merge: counter_tracked lists rows that wait
+--= an expression, a|two files may give one value to different rows: one of these waits then in each file|change or delete one of the two rows after the merge: counter_tracked lists those that wait
+--= b, a|two files may give one value to different rows: one of these waits then in each file|change or delete one of the two rows after the merge: counter_tracked lists those that wait
+--= mail|two files may give one value to different rows: one of these waits then in each file|change or delete one of the two rows after the merge: counter_tracked lists those that wait
 
 -- # counters-are-proposed-by-their-declaration-name-and-values
 CREATE TABLE p(k TEXT PRIMARY KEY, stock INTEGER NOT NULL DEFAULT 0, likes_count BIGINT NOT NULL DEFAULT 0, playCount INT NOT NULL DEFAULT 0,
