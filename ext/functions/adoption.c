@@ -128,6 +128,12 @@ static const known_table BOOKKEEPING[] = {
     {"Z_MODELCACHE", NULL},
 };
 
+static const known_table OF_MERGES[] = {
+    {"_merge_numbers", NULL},
+    {"_merge_amounts", NULL},
+    {"_merge_conflicts", NULL},
+};
+
 static const known_table SHORT_LIVED[] = {
     {"django_session", NULL},  {"sessions", "data"},
     {"sessions", "payload"},   {"sessions", "sess"},
@@ -528,6 +534,9 @@ static void decide_ordinary(const adoption *all, adoptee *table)
         decide(table, ADOPTION_HOME,
                "it says which migrations ran in this file: if its rows travelled, another file "
                "would believe that they ran there",
+               NULL);
+    else if (IS_KNOWN(table, OF_MERGES))
+        decide(table, ADOPTION_HOME, "sqlite-counter merge notes in it what this file has merged",
                NULL);
     else if (IS_KNOWN(table, SHORT_LIVED))
         decide(table, ADOPTION_HOME, "sessions, caches and queues belong to one machine", NULL);

@@ -453,16 +453,21 @@ void ctr_drift_refuse(ctr_merge *merge, const char *table, const char *here, con
                       bool gives)
 {
     ctr_drift *drift = &merge->drift;
+    const char *two = merge->shape.keyed
+                          ? "; if they are two rows that got one number, make neither call, which "
+                            "would delete one of them: merge such files before they are "
+                            "replicated, as docs/merge.md describes"
+                          : "";
     if (drift->rows > 0 && ctr_rc(merge->conn) == SQLITE_OK)
         ctr_problem_set(
             merge->conn, SQLITE_ERROR,
             "two files began to replicate it apart, and %lld row%s that both had: row "
             "%s, column %s: %s %s, %s %s: call counter_replicate(%Q, 'values=newest') in the file "
             "whose values win, or counter_replicate(%Q, 'values=oldest') in the other; what was "
-            "written since then stays newer",
+            "written since then stays newer%s",
             (long long)drift->rows, drift->rows == 1 ? " differs" : "s differ", drift->key,
             drift->column, drift->values[gives], gives ? there : here, drift->values[!gives],
-            gives ? here : there, table, table);
+            gives ? here : there, table, table, two);
     forget_drift(drift);
 }
 

@@ -22,6 +22,55 @@ static bool is_named(const trackable *want, const char *name)
     return false;
 }
 
+/* Returns the table to which a foreign key of the column refers, in the arena, or NULL. */
+static const char *parent_of(const trackable *want, const char *name)
+{
+    enum { PARENT = 2, FROM };
+    const char *parent = NULL;
+    ctr_run run = ctr_run_on(want->conn, want->schema, NULL);
+    run.slots.name = want->table;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_FOREIGN_KEYS);
+    while (!parent && ctr_run_row(&run, row)) {
+        const char *from = ctr_text_column(want->conn, row, FROM),
+                   *to = ctr_text_column(want->conn, row, PARENT);
+        if (from && to && sqlite3_stricmp(from, name) == 0)
+            parent = ctr_text_print(want->conn, "%s", to);
+    }
+    sqlite3_finalize(row);
+    return parent;
+}
+
+/* Fails if changes of a column that is to be a counter cannot add up. One that counts already is as
+ * it is. */
+static void refuse_counter(const trackable *want, const ctr_described *column)
+{
+    const char *name = column->name, *type = column->type;
+    ctr_affinity affinity = ctr_declaration_affinity(type);
+    if (column->generated)
+        ctr_problem_set(want->conn, SQLITE_ERROR,
+                        "%s: column %s is generated and cannot be tracked", want->table, name);
+    if (affinity == CTR_AFFINITY_TEXT || affinity == CTR_AFFINITY_REAL)
+        ctr_problem_set(
+            want->conn, SQLITE_ERROR,
+            "%s: column %s holds %s by its type %s, but a tracked column must hold integers",
+            want->table, name, ctr_shape_affinity_name(affinity), type);
+    if (ctr_tracked_counter(want->tracked, name) >= 0 || ctr_rc(want->conn) != SQLITE_OK) return;
+    const char *parent = parent_of(want, name);
+    if (parent)
+        ctr_problem_set(
+            want->conn, SQLITE_ERROR,
+            "%s: column %s refers to a row of %s, and two changes of it that add up "
+            "would refer to another row: it cannot be a counter; where counter_replicate "
+            "does not name it, the last write wins",
+            want->table, name, parent);
+    if (ctr_word_follow(type, "BOOLEAN", NULL) || ctr_word_follow(type, "BOOL", NULL))
+        ctr_problem_set(want->conn, SQLITE_ERROR,
+                        "%s: column %s is a %s, and two changes of it that add up would make it "
+                        "neither 0 nor 1: it cannot be a counter; where counter_replicate does not "
+                        "name it, the last write wins",
+                        want->table, name, type);
+}
+
 /* Adds a column of the table to the shape of its counter table. */
 static void take_column(const trackable *want, const ctr_described *column)
 {
@@ -30,7 +79,6 @@ static void take_column(const trackable *want, const ctr_described *column)
     if (!name || !type ||
         (key < 0 && !is_named(want, name) && ctr_tracked_counter(want->tracked, name) < 0))
         return;
-    ctr_affinity affinity = ctr_declaration_affinity(type);
     if (ctr_declaration_reserves(name))
         ctr_problem_set(want->conn, SQLITE_ERROR, "%s: the column name %s is reserved", want->table,
                         name);
@@ -47,14 +95,7 @@ static void take_column(const trackable *want, const ctr_described *column)
         ctr_problem_set(want->conn, SQLITE_ERROR,
                         "%s: the type of the key column %s must be plain words, not %s",
                         want->table, name, type);
-    if (key < 0 && column->generated)
-        ctr_problem_set(want->conn, SQLITE_ERROR,
-                        "%s: column %s is generated and cannot be tracked", want->table, name);
-    if (key < 0 && (affinity == CTR_AFFINITY_TEXT || affinity == CTR_AFFINITY_REAL))
-        ctr_problem_set(
-            want->conn, SQLITE_ERROR,
-            "%s: column %s holds %s by its type %s, but a tracked column must hold integers",
-            want->table, name, ctr_shape_affinity_name(affinity), type);
+    if (key < 0) refuse_counter(want, column);
     ctr_problem_sqlite(want->conn,
                        sqlite3_table_column_metadata(want->conn->db, want->schema, want->table,
                                                      name, NULL, &collation, NULL, NULL, NULL));

@@ -545,7 +545,8 @@ void ctr_list_row(const ctr_tracked *tracked, sqlite3_str *out, const char *pref
  *
  * The key is the PRIMARY KEY. Its types are plain, and it compares as its columns do; otherwise two
  * rows of the table could have one key in the counter table. A tracked column has no type that
- * turns integers into texts or reals, and is not generated. */
+ * turns integers into texts or reals, and is not generated; a new one is no foreign key, and no
+ * BOOLEAN. */
 void ctr_constraints_read_shape(ctr_shape *shape, ctr_conn *conn, const char *schema,
                                 const char *table, const char *const *names, int n,
                                 const ctr_tracked *tracked);

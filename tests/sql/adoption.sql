@@ -75,7 +75,9 @@ CREATE TABLE migrations(id INTEGER PRIMARY KEY, migration TEXT, batch INT);
 CREATE TABLE sessions(id TEXT PRIMARY KEY, payload TEXT);
 CREATE TABLE jobs(id INTEGER PRIMARY KEY AUTOINCREMENT, queue TEXT, payload TEXT);
 CREATE TABLE solid_queue_jobs(id INTEGER PRIMARY KEY AUTOINCREMENT, x);
+CREATE TABLE _merge_numbers(table_name, theirs, row, PRIMARY KEY (table_name, theirs, row));
 SELECT table_name, kind, finding, remedy FROM counter_plan;
+--= _merge_numbers|home|sqlite-counter merge notes in it what this file has merged|NULL
 --= _prisma_migrations|home|it says which migrations ran in this file: if its rows travelled, another file would believe that they ran there|NULL
 --= _prisma_migrations|clients|Prisma up to version 6, and int in EF Core, read whole numbers of 31 bits, and keys that several files give out are larger|declare keys as BigInt in Prisma, as long in EF Core
 --= django_migrations|home|it says which migrations ran in this file: if its rows travelled, another file would believe that they ran there|NULL

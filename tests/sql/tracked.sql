@@ -802,6 +802,44 @@ SELECT counter_untrack('o"t''h]er.my "table');
 SELECT count(*) FROM "o""t'h]er".sqlite_master WHERE name LIKE '%counters%';
 --= 0
 
+-- # a-column-that-refers-to-rows-or-is-true-or-false-is-no-counter
+CREATE TABLE users(id INTEGER PRIMARY KEY, n INTEGER);
+CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, user_id INTEGER REFERENCES users, a INT, "the b" INT, done BOOLEAN, ok bool NOT NULL DEFAULT 0,
+  n INTEGER, FOREIGN KEY (a, "the b") REFERENCES users(id, n));
+SELECT counter_track('t', 'n', 'user_id');
+--! counter_track: t: column user_id refers to a row of users, and two changes of it that add up would refer to another row: it cannot be a counter; where counter_replicate does not name it, the last write wins
+SELECT counter_replicate('t', 'USER_ID');
+--!~ counter_replicate: t: column user_id refers to a row of users, *
+SELECT counter_replicate_all('t.the b', 'leave=users');
+--!~ counter_replicate_all: t: column the b refers to a row of users, *
+SELECT counter_track('t', 'done');
+--! counter_track: t: column done is a BOOLEAN, and two changes of it that add up would make it neither 0 nor 1: it cannot be a counter; where counter_replicate does not name it, the last write wins
+SELECT counter_replicate('t', 'n', 'ok');
+--!~ counter_replicate: t: column ok is a bool, *
+SELECT counter_replicate('t', 'n');
+--= 0
+SELECT counter_replicate('t', 'a');
+--!~ counter_replicate: t: column a refers to a row of users, *
+SELECT column_name, state FROM counter_tracked WHERE state <> 'regular';
+--= n|tracked
+
+-- # a-counter-that-a-migration-makes-a-foreign-key-goes-on
+CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, n INTEGER);
+INSERT INTO t VALUES ('a', 1);
+SELECT counter_replicate('t', 'n');
+--= 1
+CREATE TABLE new_t(k TEXT PRIMARY KEY NOT NULL, n BOOLEAN REFERENCES t, more INTEGER);
+INSERT INTO new_t(k, n) SELECT * FROM t;
+DROP TABLE t;
+ALTER TABLE new_t RENAME TO t;
+SELECT counter_replicate('t', 'n');
+--= 0
+SELECT counter_replicate('t', 'n', 'more');
+--= 0
+SELECT column_name, state FROM counter_tracked;
+--= n|tracked
+--= more|tracked
+
 -- # a-key-that-becomes-another-one-is-refused-and-so-is-a-column
 CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
 INSERT INTO t VALUES('a', 1);
