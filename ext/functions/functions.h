@@ -334,8 +334,8 @@ int64_t ctr_exchange_raise(ctr_conn *conn, const char *name, sqlite3_value *scop
 
 void ctr_warnings_close(ctr_warnings *list);
 
-/* Returns what to say of columns of a replicated table that do not travel, and that the next call of
- * counter_replicate would take: "column weight does not travel yet"; NULL: there is none. */
+/* Returns what to say of columns of a replicated table that do not travel, and that the next call
+ * of counter_replicate would take: "column weight does not travel yet"; NULL: there is none. */
 const char *ctr_warnings_of_columns(const ctr_tracked *tracked, ctr_tab *tab);
 
 /* Adds the warnings about the columns of a replicated table and, if wanted, its foreign keys;

@@ -773,8 +773,8 @@ bool ctr_spread_has_room(int64_t greatest, int bits);
 /* Fails with SQLITE_ERROR unless SQLite gives out the keys of the table, and none twice. */
 void ctr_spread_refuse(ctr_file *file, const char *table, const ctr_shape *shape);
 
-/* Returns what is wrong with a table whose keys are spread, if a migration has built it anew without
- * AUTOINCREMENT: "its keys are spread, and ...". NULL: nothing is, or on error. Static text. */
+/* Returns what is wrong with a table whose keys are spread, if a migration has built it anew
+ * without AUTOINCREMENT: "its keys are spread, and ...". NULL: nothing, or an error. Static. */
 const char *ctr_spread_lost(ctr_tab *tab, const char *table);
 
 /* Makes the table a spread one, with numbers of so many bits, 53 or 63, from the next write on. */

@@ -1,7 +1,7 @@
 """messages.py - the sentences that the library says when it refuses something, as they stand in ext/.
 
 A sentence is the format of ctr_problem_set, ctr_problem_where, ctr_arg_error or zErrMsg, or a clause of the tables that say
-what is wrong with a declaration, a cell, a context, a key or a journal. Each %s, %d and the like is shown as an ellipsis."""
+what is wrong with a declaration, a cell, a context, a key, a journal or spread keys. Each %s, %d and the like is shown as an ellipsis."""
 import pathlib
 import re
 
@@ -9,7 +9,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FORMAT_AT = {"ctr_problem_set": 2, "ctr_problem_where": 1, "ctr_arg_error": 1, "sqlite3_result_error": 1}
 TABLES = {"counter/table.c": r"SENTENCES\[\]", "core/cell.c": "ctr_status_text", "core/key.c": "ctr_key_status_text",
           "core/entries.c": "ctr_entries_status_text", "core/context.c": "ctr_context_text",
-          "core/row_cell.c": "ctr_row_cell_status_text"}
+          "core/row_cell.c": "ctr_row_cell_status_text", "tracked/spread.c": "ctr_spread_lost"}
 LITERAL = r'"(?:[^"\\]|\\.)*"'
 PIECE = re.compile(rf"{LITERAL}|\bCTR_OS_ATTRIBUTE\b")
 
