@@ -60,7 +60,7 @@ SELECT table_name, rows_read, rows_changed, conflicts, replace(note, ' in main',
 -- name: SYNC
 SELECT table_name, rows_read - read_there, rows_changed - changed_there, conflicts - conflicts_there,
        read_there, changed_there, conflicts_there,
-       replace(replace(note, ' in main', ' in ' || ?2), ' in ' || ?1, ' in ' || ?4)
+       replace(replace(replace(note, 'in ' || ?1, 'in ' || char(1)), ' in main', ' in ' || ?2), char(1), ?4)
   FROM counter_sync(?1, ?3);
 
 -- name: COUNT_BOUNDED

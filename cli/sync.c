@@ -186,6 +186,21 @@ static void add_line(cli_rows *rows, sqlite3_stmt *row, const char *from, const 
     cli_rows_end(rows);
 }
 
+/* Returns the result of the first step. SQLite waits for no lock of a file that the statement reads
+ * already, so it is tried again. */
+static int sync_patiently(cli_file *one, sqlite3_stmt *row)
+{
+    enum { PAUSE = 50 /* milliseconds */ };
+    int rc;
+    one->asked_at = cli_seconds();
+    while (((rc = sqlite3_step(row)) & 0xff) == SQLITE_BUSY &&
+           cli_seconds() - one->asked_at < CLI_BUSY_SECONDS) {
+        sqlite3_reset(row);
+        sqlite3_sleep(PAUSE);
+    }
+    return rc;
+}
+
 /* Files with bounded counters in one sync: it alone can tell the grants that it brings, which stay,
  * from those that are levelled. */
 static void sync_and_level(cli_file *one, cli_file *two, const char *how, bool two_gives,
@@ -195,10 +210,10 @@ static void sync_and_level(cli_file *one, cli_file *two, const char *how, bool t
     if (!path) cli_fail(one->c, "out of memory");
     sqlite3_stmt *row = prepare_merge(one, CLI_SQL_SYNC, path, how);
     if (row) sqlite3_bind_text(row, 4, two->path, -1, SQLITE_STATIC);
-    int rc = SQLITE_DONE;
-    while (row && (rc = sqlite3_step(row)) == SQLITE_ROW) {
-        if (two_gives) add_line(rows, row, two->path, one->path, 1, false);
-        add_line(rows, row, one->path, two->path, 4, true);
+    int rc = row ? sync_patiently(one, row) : SQLITE_DONE;
+    for (; rc == SQLITE_ROW; rc = sqlite3_step(row)) {
+        if (two_gives) add_line(rows, row, two->path, one->path, 1, true);
+        add_line(rows, row, one->path, two->path, 4, !two_gives);
     }
     if (rc != SQLITE_DONE) fail_sync(one, "syncing with", two->path);
     sqlite3_finalize(row);

@@ -834,8 +834,11 @@ ctr_status ctr_row_change_cell(ctr_row *row, int counter, int64_t n, const ctr_l
 {
     ctr_sum difference = {0, 0};
     ctr_sum_add(&difference, n);
-    if (row->found && !row->whole && load_cells(row)) return CTR_OK;
-    return stage_cell(row, counter, &row->cells[counter], &difference, opening);
+    size_t size = ctr_row_whole_cell(row, counter).size;
+    uint8_t *room = ctr_row_room(row, size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX);
+    if (!room || ctr_rc(row->conn) != SQLITE_OK) return CTR_OK;
+    const ctr_cell cell = ctr_row_whole_cell(row, counter); /* what is staged may have moved */
+    return stage_cell(row, counter, &cell, &difference, opening);
 }
 
 ctr_cell ctr_row_whole_cell(ctr_row *row, int counter)

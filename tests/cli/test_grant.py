@@ -2,6 +2,8 @@
 
 import re
 import shutil
+import threading
+import time
 import uuid
 
 import pytest
@@ -185,3 +187,37 @@ def test_what_a_sync_brings_as_a_grant_stays_where_it_is_whichever_file_is_named
     assert [line[4] for line in lines] == (["0", "1"] if order[0] == granter else ["1", "0"])
     for name in order:
         assert {id: n for id, n in rights(name).items() if n} == {id_of(grantee): 500}
+
+
+def test_a_note_names_the_files_as_the_command_does_whatever_their_names(doors):
+    make("it is in main.db", "CREATE VIRTUAL TABLE c USING counter(k TEXT PRIMARY KEY, n COUNTER)", "INSERT INTO c VALUES ('a', 9)", "SELECT counter_bound('c', 'n')")
+    make("x in main y.db")
+    assert [line[6] for line in table(ok("sync", "it is in main.db", "x in main y.db"))] == ["created in x in main y.db, which was empty"]
+
+
+def test_a_note_that_names_no_file_stands_on_the_line_of_the_file_that_it_is_about(doors):
+    make("door.db", "ALTER TABLE seats ADD COLUMN row TEXT")
+    status, said, _ = run("sync", "door.db", "office.db")
+    to_door, to_office = table(said)
+    assert status == 0 and to_door[2] == "door.db" and to_door[6].startswith("column row does not travel yet") and to_office[6] == ""
+
+
+@pytest.mark.parametrize("locked", ["office.db", "door.db"])
+def test_a_sync_that_levels_waits_for_the_locks_of_both_files(doors, locked):
+    ok("sync", "office.db", "door.db")
+    sell("office.db", 200)
+    is_held = threading.Event()
+
+    def hold():
+        db = connect(locked)
+        db.execute("BEGIN IMMEDIATE")
+        is_held.set()
+        time.sleep(0.5)
+        db.execute("COMMIT")
+        db.close()
+    holder = threading.Thread(target=hold)
+    holder.start()
+    is_held.wait()
+    ok("sync", "office.db", "door.db")
+    holder.join()
+    assert rows("door.db", "SELECT free FROM seats WHERE hall = 'A'") == [(300,)]

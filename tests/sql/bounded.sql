@@ -647,6 +647,29 @@ SELECT length(counter_fork());
 SELECT counter_dismiss();
 --! counter_dismiss: there is nothing to dismiss: the present id was not taken because of what a device sent, or counter_conflicts lists that no more
 
+-- # what-an-id-held-that-two-devices-used-one-after-the-other-is-not-lost-where-another-one-held-nothing
+CREATE VIRTUAL TABLE c USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO c VALUES ('z', 0);
+SELECT counter_bound('c', 'n');
+--= 0
+CREATE TABLE counter_http_tokens(token TEXT PRIMARY KEY, device TEXT NOT NULL UNIQUE);
+CREATE TABLE counter_http_ids(id TEXT PRIMARY KEY, token TEXT NOT NULL);
+INSERT INTO counter_http_tokens VALUES('bb', 'phone');
+CREATE TEMP VIEW body AS SELECT json_object('format', 1, 'source', '00000000-0000-0000-0000-00000000000b', 'since', 0, 'upto', 9, 'changes', json_array(json_object('table', 'c', 'packed', hex(counter_key('z')), 'seq', 1, 'change',
+  hex(counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"' || counter_id() || '","clock":5,"value":5}]}}]}'))))) AS line;
+SELECT json_extract(counter_receive('bb', line), '$.skipped') FROM body;
+--= 0
+UPDATE c SET n = n + 7;
+SELECT json_extract(counter_receive('bb', line), '$.skipped') FROM body;
+--= 0
+SELECT counter_dismiss();
+--= 1
+SELECT rights, here FROM counter_rights('c') WHERE rights <> 0;
+--= 7|1
+UPDATE c SET n = n - 7;
+SELECT n FROM c;
+--= 0
+
 -- # what-is-overruled-where-nothing-is-counted-is-shown-here-as-in-other-files
 CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
 INSERT INTO t VALUES ('a', 5);

@@ -5,7 +5,7 @@ import os
 import time
 from typing import Any, Dict, List, NamedTuple, Optional
 
-from .database import SyncError, ask, in_transaction, told
+from .database import SyncError, ask, in_transaction, is_busy, told
 from .folder import sync_folder
 from .results import count_apart, forget_warnings, tell_warnings
 
@@ -31,13 +31,25 @@ def tell_apart(n: int) -> str:
 PAUSE = 0.1  # seconds, in which others get the lock of the file that takes: SQLite looks every 100 ms at least
 
 
+def sync_part(connection: Any, other: str, how: Optional[str]) -> List[Any]:
+    """SQLite waits for no lock of a file that the statement reads already, so it is tried again until the busy timeout is over."""
+    until = time.monotonic() + ask(connection, "PRAGMA busy_timeout")[0][0] / 1000
+    while True:
+        try:
+            return ask(connection, "SELECT table_name, rows_changed, more FROM counter_sync(?, ?)", other, how)
+        except Exception as error:
+            if in_transaction(connection) or not is_busy(error) or time.monotonic() >= until:
+                raise
+        time.sleep(PAUSE / 2)
+
+
 def sync_file(connection: Any, other: str) -> Dict[str, int]:
     """Syncs with another file: the rows that have changed, by table. A file that has nothing yet takes it in parts, so that others who
     write it wait for none of them long; outside of a transaction, for they are ones of their own."""
     changed: Dict[str, int] = {}
     in_parts, more = not in_transaction(connection), True
     while more:
-        rows = ask(connection, "SELECT table_name, rows_changed, more FROM counter_sync(?, ?)", other, "part" if in_parts else None)
+        rows = sync_part(connection, other, "part" if in_parts else None)
         more = any(left for _, _, left in rows)
         for table, n, _ in rows:
             changed[table] = changed.get(table, 0) + n
