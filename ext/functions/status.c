@@ -879,7 +879,7 @@ void ctr_warnings_of_merge(ctr_warnings *list, ctr_file *file, const char *table
             file->conn, list, "number",
             sqlite3_mprintf("%lld row%s inserted in two files under one number, and %s one "
                             "row now: if they were two, 'keys=spread' of the table that gives "
-                            "the numbers keeps the next apart",
+                            "the numbers, with AUTOINCREMENT, keeps the next apart",
                             (long long)brought->met, brought->met == 1 ? " was" : "s were",
                             brought->met == 1 ? "is" : "each is"));
     if (brought->conflicts > 0)
