@@ -29,7 +29,7 @@
 #   make bench-browser    size and speed of the module for browsers
 #   make test-fleet       P  CLIENTS=100 sync at once with a file under gunicorn, and one in Node
 #   make test-packages    make dist twice, in two folders; its Debian packages in a new system, as root
-#   make test-bare           every command of README.md in a new Debian that has git and make, as root:
+#   make test-bare        every command of README.md in a new Debian that has git and make, as root:
 #                         SKIP='test dist' leaves some out
 #   make test-bounds      P  scripts and property tests where a journal is folded all the time, and
 #                         lines carry little

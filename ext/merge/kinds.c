@@ -201,11 +201,11 @@ int ctr_kinds_refuse_name(ctr_file *file, const char *called, const char *birth,
     else if (object == CTR_OBJECT_TABLE && has_life)
         ctr_problem_set(file->conn, SQLITE_ERROR,
                         "in %s it is an ordinary table, which does not count: if that file has "
-                        "nothing of its own, put a copy of the other one in its place; else call "
-                        "counter_replicate('%s', ...) there: rows under one key become one, the "
-                        "merge asks about values that both files had when they began, and what the "
-                        "other file has written since then wins, so note first what was changed in "
-                        "this one",
+                        "nothing of its own, put a copy of the other one in its place; else, "
+                        "unless one key stands for two different rows, of which one would be lost, "
+                        "call counter_replicate('%s', ...) there: the merge asks about values that "
+                        "both files had when they began, and what the other file has written since "
+                        "then wins, so note first what was changed in this one",
                         called, birth);
     else if (object == CTR_OBJECT_TABLE)
         ctr_problem_set(file->conn, SQLITE_ERROR,

@@ -735,8 +735,8 @@ def test_a_pull_into_an_ordinary_table_says_what_will_replace_its_values(tmp_pat
         one.execute("SELECT * FROM counter_pull(?)", (str(tmp_path / "two.db"),))
     assert str(refused.value) == (
         "counter_pull: table t: in main it is an ordinary table, which does not count: if that file has nothing of its own, put a copy of "
-        "the other one in its place; else call counter_replicate('t', ...) there: rows under one key become one, the merge asks about "
-        "values that both files had when they began, and what the other file has written since then wins, so note first what was changed "
+        "the other one in its place; else, unless one key stands for two different rows, of which one would be lost, call "
+        "counter_replicate('t', ...) there: the merge asks about values that both files had when they began, and what the other file has written since then wins, so note first what was changed "
         "in this one")
     one.execute("SELECT counter_replicate('t')")
     one.execute("SELECT * FROM counter_pull(?)", (str(tmp_path / "two.db"),)).fetchall()
