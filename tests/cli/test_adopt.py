@@ -282,6 +282,32 @@ def test_a_table_that_has_lost_the_word_by_a_migration_gets_it_back_and_files_ke
         assert sorted(v for v, in stands(name, "SELECT v FROM t")) == ["a.db", "b.db", "both"]
 
 
+@pytest.mark.parametrize("word", ["", " AUTOINCREMENT"])
+@pytest.mark.parametrize("more", [[], ["more TEXT"]])
+def test_rows_that_were_inserted_between_a_migration_and_adopt_are_rows_of_their_own(word, more):
+    create("a.db", "CREATE TABLE t(id INTEGER PRIMARY KEY, v, n INTEGER NOT NULL DEFAULT 0)",
+           "CREATE TABLE line(id INTEGER PRIMARY KEY, t INTEGER REFERENCES t, v)",
+           "INSERT INTO t(v) VALUES ('both')", "INSERT INTO line(t, v) VALUES (1, 'both')")
+    ok("adopt", "--counter", "t.n", "a.db")
+    shutil.copy("a.db", "b.db")
+    for number, name in enumerate(("a.db", "b.db"), 1):
+        db = connect(name)
+        columns = ", ".join(["v TEXT", "n INTEGER NOT NULL DEFAULT 0", *more])
+        for sql in ("BEGIN", f"CREATE TABLE new_t(id INTEGER NOT NULL PRIMARY KEY{word}, {columns})",
+                    "INSERT INTO new_t(id, v, n) SELECT id, v, n FROM t", "DROP TABLE t", "ALTER TABLE new_t RENAME TO t", "COMMIT"):
+            db.execute(sql)
+        assert db.execute("INSERT INTO t(v, n) VALUES (?, ?)", (name, number)).lastrowid == 2
+        db.execute("INSERT INTO line(t, v) VALUES (2, ?)", (name,))
+        db.close()
+        ok("adopt", name)
+    assert "1 row has a number that another row had first" in run("sync", "a.db", "b.db")[2]
+    run("sync", "a.db", "b.db")
+    for name in ("a.db", "b.db"):
+        assert sorted(stands(name, "SELECT v, n FROM t")) == [("a.db", 1), ("b.db", 2), ("both", 0)]
+        assert sorted(stands(name, "SELECT t.v, line.v FROM line JOIN t ON line.t = t.id")) == [
+            ("a.db", "a.db"), ("b.db", "b.db"), ("both", "both")]
+
+
 def test_a_table_that_has_lost_the_word_unseen_is_told_and_gets_it_back():
     create("a.db", "CREATE TABLE t(id INTEGER PRIMARY KEY AUTOINCREMENT, v)")
     ok("adopt", "a.db")

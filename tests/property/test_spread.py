@@ -17,7 +17,8 @@ from conftest import EXAMPLES, SEED
 from files import ROOT, connect, copy_live
 from test_directories import give_right
 
-ORDERS = "CREATE TABLE {}(id INTEGER PRIMARY KEY AUTOINCREMENT, uid TEXT NOT NULL, note TEXT, code TEXT{}, n INTEGER NOT NULL DEFAULT 0)"
+ORDERS = "CREATE TABLE {}(id INTEGER PRIMARY KEY AUTOINCREMENT, uid TEXT NOT NULL, note TEXT, code TEXT{}, n INTEGER NOT NULL DEFAULT 0{})"
+COLUMNS = "id, uid, note, code, n"
 LINES = "CREATE TABLE lines(id INTEGER PRIMARY KEY AUTOINCREMENT, uid TEXT NOT NULL, orders INTEGER REFERENCES orders(id), of TEXT)"
 CALLS = "SELECT counter_replicate('orders', 'n', 'keys=spread'), counter_replicate('lines', 'keys=spread')"
 FILES = ["by_path", "attached", "attached", "by_rows", "within_a_transaction"]
@@ -31,7 +32,7 @@ class World:
     def __init__(self, draw, folder, unique):
         self.draw, self.folder, self.unique, self.made = draw, folder, unique, 0
         self.sums, self.origin, self.deleted, self.keyed, self.writer = {}, {}, set(), set(), {}
-        self.files, self.directory = [], str(folder / "shared")
+        self.files, self.added, self.directory = [], "", str(folder / "shared")
         self.ways = draw.choice([FILES, FILES, FILES, *([way] for way in APART), FILES + APART])
         os.mkdir(self.directory)
         open(os.path.join(self.directory, ".sqlite-counter"), "w").close()
@@ -163,16 +164,29 @@ class File:
     def flush(self):
         self.db.execute(self.world.draw.choice(["DELETE FROM sqlite_sequence", "UPDATE sqlite_sequence SET seq = 0"]))
 
-    def rebuild(self):
+    def rebuild(self, unseen=None):
+        """`unseen`: rows are inserted before the triggers are there again; without them SQLite goes on from the greatest number."""
         self.db.execute("PRAGMA foreign_keys = 0")
         self.db.execute("BEGIN")
-        self.db.execute(ORDERS.format("new_orders", self.world.unique))
-        self.db.execute("INSERT INTO new_orders SELECT * FROM orders")
+        self.db.execute(ORDERS.format("new_orders", self.world.unique, self.world.added))
+        self.db.execute(f"INSERT INTO new_orders({COLUMNS}) SELECT {COLUMNS} FROM orders")
         self.db.execute("DROP TABLE orders")
         self.db.execute("ALTER TABLE new_orders RENAME TO orders")
+        if unseen is None:
+            unseen = self.world.draw.random() < 0.5
+        if unseen and self.is_greatest_shown():
+            self.db.execute("COMMIT")
+            for _ in range(self.world.draw.randint(1, 4)):
+                self.world.draw.choice([self.insert, self.insert_many, self.insert_line])()
         self.db.execute("SELECT counter_replicate('orders')")
-        self.db.execute("COMMIT")
+        if self.db.in_transaction:
+            self.db.execute("COMMIT")
         self.keep_keys()
+
+    def is_greatest_shown(self):
+        """Else SQLite gives out the number of a deleted row again, which lives again by that."""
+        (shown, counted), = self.rows("SELECT (SELECT max(id) FROM orders), (SELECT max(_rowid_) FROM orders_counters_cells)")
+        return shown == counted
 
     # ---- merges
 
@@ -269,7 +283,7 @@ def converge(world):
                     one.rows("SELECT * FROM counter_pull(?)", other.path)
         if world.unique and turn < 3:
             continue
-        shown = [(one.rows("SELECT * FROM orders ORDER BY id"), one.rows("SELECT * FROM lines ORDER BY id")) for one in world.files]
+        shown = [(one.rows(f"SELECT {COLUMNS} FROM orders ORDER BY id"), one.rows("SELECT * FROM lines ORDER BY id")) for one in world.files]
         if all(each == shown[0] for each in shown):
             return shown[0]
     differ = [sorted(set(a) ^ set(b)) for a, b in zip(shown[0], shown[1])]
@@ -297,10 +311,21 @@ def check(world):
     return met
 
 
+def migrate(world):
+    """All devices take the same new version of the application, after a sync."""
+    for one in world.files:
+        for other in world.files:
+            if one is not other:
+                one.rows("SELECT * FROM counter_pull(?)", other.path)
+    world.added = world.draw.choice(["", ", more TEXT"])
+    for one in world.files:
+        one.rebuild(unseen=True)
+
+
 def run(world, steps):
     first = File(world, world.folder / "0.db")
     first.db.execute("PRAGMA journal_mode = " + world.draw.choice(["WAL", "DELETE"]))
-    first.db.execute(ORDERS.format("orders", world.unique))
+    first.db.execute(ORDERS.format("orders", world.unique, ""))
     first.db.execute(LINES)
     world.files.append(first)
     for _ in range(3):
@@ -308,9 +333,12 @@ def run(world, steps):
     first.rows(CALLS)
     for _ in range(world.draw.randint(1, 7)):
         world.files.append(copy_of(world, world.draw.choice(world.files)))
-    for _ in range(steps):
+    migrates_at = world.draw.randrange(2 * steps)
+    for step in range(steps):
         one = world.draw.choice(world.files)
-        if world.draw.random() < 0.15:
+        if step == migrates_at:
+            migrate(world)
+        elif world.draw.random() < 0.15:
             one.merge(world.draw.choice([other for other in world.files if other is not one]))
         else:
             getattr(one, world.draw.choice(STEPS))()
@@ -341,7 +369,7 @@ def test_a_place_that_is_drawn_while_a_feed_is_taken_is_left_for_keys_above_it(t
     for number in range(12):
         paths = [str(tmp_path / f"{number}{name}.db") for name in "abc"]
         one = connect(paths[0])
-        one.executescript(f"PRAGMA synchronous = OFF; {ORDERS.format('orders', '')}; INSERT INTO orders(uid) VALUES ('a')")
+        one.executescript(f"PRAGMA synchronous = OFF; {ORDERS.format('orders', '', '')}; INSERT INTO orders(uid) VALUES ('a')")
         one.execute("SELECT counter_replicate('orders', 'n', 'keys=spread')").fetchall()
         for path in paths[1:]:
             one.execute("VACUUM INTO ?", (path,))
