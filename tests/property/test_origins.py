@@ -1,6 +1,6 @@
 """test_origins.py - the journal says of each changed row who changed it: this file, a pull, a feed; folds keep it.
 
-The bytes of the journal are read by the page docs/internals.md.
+The bytes of the journal are read as ext/core/core.h tells them.
 """
 
 import contextlib
