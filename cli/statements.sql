@@ -330,7 +330,7 @@ SELECT name, CASE kind WHEN 'replicate' THEN 'replicated'
                        WHEN 'autoincrement' THEN 'replicated, AUTOINCREMENT was written'
                        WHEN 'key' THEN 'replicated, got a key'
                        WHEN 'home' THEN 'stays at home'
-                       WHEN 'left' THEN 'was left at home'
+                       WHEN 'left' THEN 'was left as it is'
                        WHEN 'virtual' THEN 'was passed over'
                        ELSE 'counts already' END, keys
   FROM temp.adopting ORDER BY name COLLATE NOCASE;
