@@ -1087,6 +1087,7 @@ static void drop_former(tracking_call *call)
     ctr_catalog_entry entry = {0};
     const ctr_tracked none = {.conn = call->conn};
     ctr_run run = ctr_run_on(call->conn, call->schema, call->counters);
+    if (ctr_rc(call->conn) != SQLITE_OK) return;
     call->replicates = call->replicates || call->shape.replicated;
     refuse_unlike(call);
     name_local(call);
@@ -1136,7 +1137,8 @@ static int64_t tracking_track(tracking_call *call)
         ctr_stored_mend_index(call->file, call->counters);
         tracking_open_counters(call);
     }
-    bool rekeys = call->counters && call->rekeys && !is_key_same(call);
+    bool rekeys =
+        call->counters && call->rekeys && ctr_rc(call->conn) == SQLITE_OK && !is_key_same(call);
     if (call->counters && !rekeys) {
         int64_t counted = go_on_tracking(call, &before);
         ctr_shape_close(&before);
