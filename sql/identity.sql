@@ -56,12 +56,13 @@ VALUES (1, :format, :id, :name, :now, :why, :inode, :birth, :device, :instance, 
   :now, :renewal, :witnessed, :alone, :trust, :floors, :epoch, :turn, :names, :holder, :twist,
   (SELECT coalesce(max(tables), 0) FROM "{schema}".counter_replica));
 
--- Whether this file alone has gone on from an id: it is the present one, or was given up only because another file counts
--- under it, too. A copy takes an id because the former one is that of the original.
+-- Whether this file alone has gone on from a former id: it was given up because another file counts
+-- under it, too, or because something was dropped. A copy takes an id because the former one is that
+-- of the original.
 -- name: IDENTITY_WENT_ON
 SELECT NOT EXISTS (
        SELECT 1 FROM "{schema}".counter_replica AS later
-        WHERE (later.one = 1 OR later.one > former.one) AND later.why <> :why)
+        WHERE (later.one = 1 OR later.one > former.one) AND later.why NOT IN (:met, :dropped))
   FROM "{schema}".counter_replica AS former
  WHERE one > 1 AND id = :id ORDER BY one DESC LIMIT 1;
 

@@ -21,15 +21,16 @@
 
 enum { BIRTH_SIZE = 8 + CTR_ID_SIZE };
 
-/* Returns whether this file is the origin of what was born under an id. A merge that finds that
- * another file counts under the present one takes a new id at once, before it lists anything. */
-static bool is_origin(ctr_merge *merge, const uint8_t id[CTR_ID_SIZE])
+/* Returns whether this file, which has the id `mine`, alone goes on from an id. A merge that finds
+ * that another file counts under the present one takes a new id at once, before it lists anything. */
+static bool is_own_id(ctr_tab *tab, const uint8_t mine[CTR_ID_SIZE], const uint8_t id[CTR_ID_SIZE])
 {
-    if (memcmp(id, merge->conflicts->mine, CTR_ID_SIZE) == 0) return true;
-    ctr_run run = ctr_tab_run(merge->row.tab);
+    if (memcmp(id, mine, CTR_ID_SIZE) == 0) return true;
+    ctr_run run = ctr_tab_run(tab);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_WENT_ON);
-    ctr_run_bind_blob(&run, row, ":id", id, CTR_ID_SIZE);
-    ctr_run_bind_text(&run, row, ":why", ctr_lineage_why(CTR_WHY_CONFLICT));
+    ctr_run_bind_id(&run, row, ":id", id);
+    ctr_run_bind_text(&run, row, ":met", ctr_lineage_why(CTR_WHY_CONFLICT));
+    ctr_run_bind_text(&run, row, ":dropped", ctr_lineage_why(CTR_WHY_DROPPED));
     bool is = ctr_run_row(&run, row) && sqlite3_column_int(row, 0) != 0;
     sqlite3_finalize(row);
     return is;
@@ -46,7 +47,7 @@ void ctr_renumber_list(ctr_merge *merge)
     if (!mine || ctr_rc(merge->conn) != SQLITE_OK) return;
     ctr_bytes_put(birth, (uint64_t)mine->birth.number);
     memcpy(birth + 8, mine->birth.id, CTR_ID_SIZE);
-    bool is_own = is_origin(merge, mine->birth.id);
+    bool is_own = is_own_id(tab, merge->conflicts->mine, mine->birth.id);
     ctr_apart_row apart = {0};
     if (merge->tracked) ctr_apart_read(merge->showing.tracked, tab, row->rowid, &apart);
     ctr_row_feed_tell(tab, row, merge->keys, &change);
@@ -95,6 +96,14 @@ static const char *column_of_told(const due_again *due, const ctr_told_column *t
     return NULL;
 }
 
+/* Returns whether this file has written what has a stamp, before the row was replaced. */
+static bool has_written(const due_again *due, const ctr_stamp *stamp)
+{
+    const ctr_identity *identity = ctr_file_identity(due->file);
+    return identity && ctr_stamp_time(stamp->number) <= due->number &&
+           is_own_id(due->tab, identity->id, stamp->id);
+}
+
 /* Of rows that were listed one may refer to another, by the number that this had when this file
  * wrote the reference. Returns the number that it has now; fails if it is not inserted yet. */
 static int64_t number_now(const due_again *due, const char *parent, const ctr_stamp *stamp,
@@ -126,7 +135,7 @@ static int64_t refer_now(const due_again *due, const char *column, const ctr_tol
     const ctr_told_row *row = &due->told.row;
     const ctr_foreign_keys *foreign = ctr_foreign_keys_of(due->file);
     const ctr_stamp *stamp = told->stamp.kind == CTR_STAMP_OWN ? &told->stamp.own : &row->stamp;
-    bool is_own = memcmp(stamp->id, row->birth.id, CTR_ID_SIZE) == 0;
+    bool is_own = has_written(due, stamp);
     for (int i = 0; foreign && is_own && i < foreign->n; i++) {
         const ctr_foreign_key *key = &foreign->keys[i];
         bool is_here = sqlite3_stricmp(key->child, due->tracked->table) == 0;
@@ -207,8 +216,7 @@ static bool wrote_reference(const due_again *due, ctr_row *row, const ctr_tracke
     const ctr_tracked_column *regular = ctr_tracked_regular_named(child, column);
     if (!cell || !ctr_row_cell_is_live(cell)) return false;
     const ctr_stamp *stamp = regular ? ctr_row_cell_stamp(cell, regular->number) : &cell->row;
-    return stamp && ctr_stamp_time(stamp->number) <= due->number &&
-           memcmp(stamp->id, due->told.row.birth.id, CTR_ID_SIZE) == 0;
+    return stamp && has_written(due, stamp);
 }
 
 /* Moves the rows of a replicated table that this file has written, one by one: each move may change

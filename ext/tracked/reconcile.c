@@ -268,9 +268,8 @@ static int64_t highest_too_large(ctr_table *table, const bool *mask)
     return highest;
 }
 
-/* Stages the row cell of a row as inserted; it may have none. `bears`: it gets a birth if it is in
- * its first life. */
-static void insert_row_cell(ctr_table *table, bool bears)
+/* Stages the row cell of the row that was found or is missing, as inserted. */
+static void stamping_insert(ctr_table *table)
 {
     ctr_stamp stamp;
     ctr_row *row = table->row;
@@ -279,18 +278,12 @@ static void insert_row_cell(ctr_table *table, bool bears)
     if (cell && ctr_row_cell_highest(cell) > above) above = ctr_row_cell_highest(cell);
     if (!cell || !make_stamp(table, above, &stamp)) return;
     if (cell->life > 0) ctr_apart_remove(row->tab, row->rowid, CTR_APART_OF_REGULAR, NULL);
-    bool is_born = cell->life == 0 && bears;
+    bool is_born = cell->life == 0 && ctr_spread_bears(table);
     if (ctr_row_cell_insert(cell, &stamp) != CTR_OK) refuse_last_life(table);
     if (is_born) cell->birth = stamp;
     cell->born = cell->born || is_born;
     ctr_regular_raise(row->tab, cell, NULL);
     ctr_row_set_stamps(row);
-}
-
-/* The same for a row whose INSERT is told. */
-static void stamping_insert(ctr_table *table)
-{
-    insert_row_cell(table, ctr_spread_bears(table));
 }
 
 /* Stages it as deleted. */
@@ -488,29 +481,27 @@ static bool stamp_again(ctr_table *table, ctr_row_cell *cell, const ctr_stamp *s
  *
  * In a rebuilt table with 'values=newest' each row is stamped as by an INSERT. Else these are: one
  * from before replication, which takes the life of its counters; one that was inserted while the
- * triggers did not run; one that stamp_again stamps.
- *
- * Without triggers nothing tells SQLite of the place. So if keys are spread, another file may have
- * given out the number of a row that is new, too: it has a birth, and was not there before. */
+ * triggers did not run; one that stamp_again stamps. The second have a number that SQLite gave out
+ * if keys are spread, and a birth; a number from below all places may be that of a row that each
+ * file has got from the migration: it is taken for one from before. */
 static bool stamping_found(ctr_table *table)
 {
     ctr_stamp stamp = {.number = CTR_STAMP_BEGAN};
     const ctr_opening *opening = stamping_opening(table);
     ctr_row_cell *cell = ctr_row_stamps(table->row);
     if (!cell) return false;
-    bool is_spread = ctr_spread_is(table);
     if (opening) memcpy(stamp.id, opening->id, CTR_ID_SIZE);
     if (opening && opening->values == CTR_VALUES_WRITTEN) {
         if (ctr_row_cell_is_live(cell)) stamp_new_columns(table, cell, &stamp);
-        insert_row_cell(table, is_spread);
+        stamping_insert(table);
         return true;
     }
-    if (cell->life == 0 && opening && !is_spread) {
+    if (cell->life == 0 && opening && !ctr_spread_bears(table)) {
         cell->life = life_of_counters(table) - 1;
         ctr_row_cell_insert(cell, &stamp);
         if (opening->values) stamp_again(table, cell, &stamp);
     } else if (!ctr_row_cell_is_live(cell)) {
-        insert_row_cell(table, is_spread);
+        stamping_insert(table);
         return true;
     } else if (!stamp_again(table, cell, &stamp)) {
         return false;

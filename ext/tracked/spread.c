@@ -350,14 +350,11 @@ static ctr_spread *spread_now(ctr_table *table)
     return spread;
 }
 
-bool ctr_spread_is(ctr_table *table)
-{
-    return table->shape.keyed && table->shape.replicated && spread_now(table)->is;
-}
-
 bool ctr_spread_bears(ctr_table *table)
 {
-    return ctr_spread_is(table) && sqlite3_value_int64(table->keys[0]) >= spread_of(table)->least;
+    if (!table->shape.keyed || !table->shape.replicated) return false;
+    const ctr_spread *spread = spread_now(table);
+    return spread->is && sqlite3_value_int64(table->keys[0]) >= spread->least;
 }
 
 /* Returns whether SQLite may have given out a key above the last number, or nobody else has: places

@@ -955,9 +955,6 @@ void ctr_spread_begin(ctr_table *table);
 void ctr_spread_end(ctr_table *table);
 bool ctr_spread_is_unsettled(const ctr_table *table);
 
-/* Returns whether SQLite gives out the keys of the table, and each file from a place of its own. */
-bool ctr_spread_is(ctr_table *table);
-
 /* Returns whether a row that is new, with table->keys, has a birth. */
 bool ctr_spread_bears(ctr_table *table);
 

@@ -289,6 +289,9 @@ def test_rows_that_were_inserted_between_a_migration_and_adopt_are_rows_of_their
            "CREATE TABLE line(id INTEGER PRIMARY KEY, t INTEGER REFERENCES t, v)",
            "INSERT INTO t(v) VALUES ('both')", "INSERT INTO line(t, v) VALUES (1, 'both')")
     ok("adopt", "--counter", "t.n", "a.db")
+    db = connect("a.db")
+    greatest = db.execute("INSERT INTO t(v) VALUES ('since')").lastrowid
+    db.close()
     shutil.copy("a.db", "b.db")
     for number, name in enumerate(("a.db", "b.db"), 1):
         db = connect(name)
@@ -296,16 +299,36 @@ def test_rows_that_were_inserted_between_a_migration_and_adopt_are_rows_of_their
         for sql in ("BEGIN", f"CREATE TABLE new_t(id INTEGER NOT NULL PRIMARY KEY{word}, {columns})",
                     "INSERT INTO new_t(id, v, n) SELECT id, v, n FROM t", "DROP TABLE t", "ALTER TABLE new_t RENAME TO t", "COMMIT"):
             db.execute(sql)
-        assert db.execute("INSERT INTO t(v, n) VALUES (?, ?)", (name, number)).lastrowid == 2
-        db.execute("INSERT INTO line(t, v) VALUES (2, ?)", (name,))
+        assert db.execute("INSERT INTO t(v, n) VALUES (?, ?)", (name, number)).lastrowid == greatest + 1
+        db.execute("INSERT INTO line(t, v) VALUES (?, ?)", (greatest + 1, name))
         db.close()
         ok("adopt", name)
     assert "1 row has a number that another row had first" in run("sync", "a.db", "b.db")[2]
     run("sync", "a.db", "b.db")
     for name in ("a.db", "b.db"):
-        assert sorted(stands(name, "SELECT v, n FROM t")) == [("a.db", 1), ("b.db", 2), ("both", 0)]
+        assert sorted(stands(name, "SELECT v, n FROM t")) == [("a.db", 1), ("b.db", 2), ("both", 0), ("since", 0)]
         assert sorted(stands(name, "SELECT t.v, line.v FROM line JOIN t ON line.t = t.id")) == [
             ("a.db", "a.db"), ("b.db", "b.db"), ("both", "both")]
+
+
+def test_a_row_that_lost_its_number_comes_back_with_its_lines_though_the_file_has_dropped_a_counter():
+    create("a.db", "CREATE TABLE t(id INTEGER PRIMARY KEY AUTOINCREMENT, v)",
+           "CREATE TABLE line(id INTEGER PRIMARY KEY AUTOINCREMENT, t INTEGER REFERENCES t, v)",
+           "CREATE TABLE stock(item TEXT PRIMARY KEY, pieces INTEGER DEFAULT 0, seen INTEGER DEFAULT 0)", "INSERT INTO stock VALUES ('tea', 1, 1)")
+    ok("adopt", "--counter", "stock.pieces", "--counter", "stock.seen", "a.db")
+    shutil.copy("a.db", "b.db")
+    for name in ("a.db", "b.db"):
+        db = connect(name)
+        db.execute("INSERT INTO t(id, v) VALUES (?, ?)", (1 << 45, name))  # as in a copy that nobody noticed
+        db.execute("INSERT INTO line(t, v) VALUES (?, ?)", (1 << 45, name))
+        db.execute("SELECT counter_untrack('stock', 'seen')")
+        db.execute("INSERT INTO line(t, v) VALUES (?, ?)", (1 << 45, name))
+        db.close()
+    for _ in range(2):
+        run("sync", "a.db", "b.db")
+    for name in ("a.db", "b.db"):
+        assert sorted(stands(name, "SELECT v FROM t")) == [("a.db",), ("b.db",)]
+        assert stands(name, "SELECT count(*) FROM line JOIN t ON t.id = line.t AND t.v = line.v") == [(4,)]
 
 
 def test_a_table_that_has_lost_the_word_unseen_is_told_and_gets_it_back():
