@@ -207,13 +207,13 @@ int ctr_refuse_triggers_among(const ctr_objects *objects, const char *table, boo
     return ctr_rc(objects->conn);
 }
 
-void ctr_refuse_triggers(ctr_conn *conn, const char *schema, const char *table, bool of_file)
+void ctr_refuse_triggers(ctr_conn *conn, const char *schema, const char *table)
 {
     ctr_run run = ctr_run_on(conn, schema, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_TRIGGERS);
     while (ctr_run_row(&run, row))
         refuse_trigger(conn, ctr_text_column(conn, row, 0), ctr_text_column(conn, row, 1), table,
-                       of_file);
+                       false);
     sqlite3_finalize(row);
 }
 
