@@ -527,8 +527,8 @@ static void read_key(ctr_run *run, key_columns *keys)
         const char *origin = ctr_text_column(run->conn, row, 3);
         if (origin && strcmp(origin, "pk") == 0) damaged(run, "its row id is not _id", "");
         const char *index = ctr_text_column(run->conn, row, 1);
-        bool is_away = index && away && sqlite3_stricmp(index, away) == 0 &&
-                       sqlite3_column_int(row, 2) && sqlite3_column_int(row, 4);
+        bool is_away = index && sqlite3_stricmp(index, away) == 0 && sqlite3_column_int(row, 2) &&
+                       sqlite3_column_int(row, 4);
         if (index && ((origin && strcmp(origin, "u") == 0) || is_away))
             read_index(run, index, keys);
     }
