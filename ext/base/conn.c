@@ -147,22 +147,13 @@ void ctr_problem_close(ctr_problem *problem)
 
 enum { SHOWN_MAX = 40 };
 
-/* The longest beginning of at most SHOWN_MAX bytes that does not cut a UTF-8 character. */
-static int shown_length(const char *text, int size)
-{
-    if (size <= SHOWN_MAX) return size;
-    int n = SHOWN_MAX;
-    while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80) n--;
-    return n;
-}
-
 /* These return false if there is no memory to read the value. */
 static bool append_text(sqlite3_str *out, sqlite3_value *value)
 {
     const char *text = (const char *)sqlite3_value_text(value);
     int size = sqlite3_value_bytes(value);
     if (!text) return false;
-    int shown = shown_length(text, size);
+    int shown = ctr_utf8_cut((ctr_span){text, (size_t)size}, SHOWN_MAX);
     sqlite3_str_appendf(out, "'%.*q%s'", shown, text, shown < size ? "..." : "");
     return true;
 }

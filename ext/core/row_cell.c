@@ -68,9 +68,11 @@ static ctr_column_stamp beside_row(const ctr_stamp *stamp, const ctr_stamp *row)
 
 /* ---- writes ---------------------------------------------------------------------------------- */
 
-static void stamp_all(ctr_row_cell *cell, ctr_stamp_kind kind)
+/* All columns have the stamp of the row from now on. */
+static void stamp_with_row(ctr_row_cell *cell)
 {
-    for (int i = 0; i < cell->n; i++) cell->columns[i] = (ctr_column_stamp){.kind = kind};
+    for (int i = 0; i < cell->n; i++)
+        cell->columns[i] = (ctr_column_stamp){.kind = CTR_STAMP_OF_ROW};
 }
 
 ctr_status ctr_row_cell_insert(ctr_row_cell *cell, const ctr_stamp *stamp)
@@ -78,7 +80,7 @@ ctr_status ctr_row_cell_insert(ctr_row_cell *cell, const ctr_stamp *stamp)
     bool live = ctr_row_cell_is_live(cell);
     if (!live && cell->life >= CTR_ROW_LIFE_MAX) return CTR_LAST_LIFE;
     if (!live) cell->life++;
-    if (!live) stamp_all(cell, CTR_STAMP_OF_ROW);
+    if (!live) stamp_with_row(cell);
     cell->row = *stamp;
     for (int i = 0; i < cell->n; i++) ctr_row_cell_set_column(cell, i, stamp);
     return CTR_OK;
@@ -113,7 +115,7 @@ ctr_status ctr_row_cell_delete(ctr_row_cell *cell)
     if (cell->life >= CTR_ROW_LIFE_MAX) return CTR_LAST_LIFE;
     cell->life++;
     cell->row = (ctr_stamp){0};
-    stamp_all(cell, CTR_STAMP_OF_ROW);
+    stamp_with_row(cell);
     return CTR_OK;
 }
 
@@ -323,7 +325,7 @@ ctr_status ctr_row_cell_read(ctr_row_cell *cell, const ctr_writer_map *writers,
     const uint8_t *at = bytes, *end = bytes + size;
     uint64_t known = 0, birth = BIRTH_OWN;
     cell->row = cell->birth = (ctr_stamp){0};
-    stamp_all(cell, CTR_STAMP_OF_ROW);
+    stamp_with_row(cell);
     ctr_status status = take_life(&at, end, &cell->life);
     if (status != CTR_OK) return status;
     bool live = ctr_row_cell_is_live(cell);

@@ -328,7 +328,7 @@ static void drop_counter(ctr_table *table, const ctr_shape *shape, const char *n
 static void read_shape(ctr_table *table, ctr_shape *shape)
 {
     ctr_conn *conn = table->joined.conn;
-    ctr_refuse_triggers(conn, table->schema, table->name, false);
+    ctr_refuse_triggers(conn, table->schema, table->name);
     if (ctr_rc(conn) == SQLITE_OK) ctr_stored_read(shape, conn, table->schema, table->name);
 }
 

@@ -117,7 +117,7 @@ static void open_taker(exchange *x)
     if (ctr_rc(x->main.conn) != SQLITE_OK) return;
     *other = (taker){.schema = "main", .own = true};
     if (ctr_source_open_to_write(&other->db, x->main.conn, x->peer)) return;
-    if (ctr_source_is_file_of(other->db, host, "main")) {
+    if (ctr_source_is_file_of(other->db, host)) {
         refuse_main(x->main.conn);
         return;
     }
@@ -158,7 +158,7 @@ static void open_files(exchange *x)
     x->ours.called = "main";
     note_lock(x, "main");
     if (ctr_rc(x->main.conn) == SQLITE_OK && x->theirs.own &&
-        ctr_source_is_file_of(x->theirs.conn->db, db, "main"))
+        ctr_source_is_file_of(x->theirs.conn->db, db))
         refuse_main(x->main.conn);
 }
 

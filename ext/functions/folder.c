@@ -151,7 +151,7 @@ static void report_other(const listing *to, const ctr_folder *in, const char *na
 {
     if (!to->tell || *name == '.') return;
     const char *path = ctr_text_print(to->conn, "%s/%s", in->path, name);
-    if (path) to->tell(to->with, path);
+    to->tell(to->with, path);
 }
 
 static bool list_batches(void *with, const ctr_folder_entry *entry)
@@ -305,7 +305,7 @@ static void check_line_source(const exchange_folder *x, const char *line)
 {
     const char *head = ctr_text_print(x->conn, "{\"format\":%d,\"source\":\"%s\"", CTR_LINES_FORMAT,
                                       x->own.source);
-    if (head && strncmp(line, head, strlen(head)) != 0)
+    if (strncmp(line, head, strlen(head)) != 0)
         ctr_problem_set(x->conn, SQLITE_ERROR,
                         "main has taken an id of its own in this transaction: COMMIT first");
 }
@@ -410,7 +410,7 @@ static void give_nothing(exchange_folder *x, int why)
                         "%s: cannot be written: %s: what this file has counted stays here", path,
                         strerror(why));
     const char *wrong = ctr_text_print(x->conn, "%s: cannot be written: %s", path, strerror(why));
-    if (wrong) note_problem(x->conn, &row, wrong, ": nothing is given, and there is nothing new");
+    note_problem(x->conn, &row, wrong, ": nothing is given, and there is nothing new");
     if (ctr_rc(x->conn) == SQLITE_OK) append_moved(x, &x->own, &row);
     sqlite3_free(row.note);
 }

@@ -226,7 +226,7 @@ static void make_line(lines_cursor *cursor)
     if (end > cursor->upto) cursor->upto = end;
     char *text = ctr_text_finish(conn, changes);
     leave_rest(cursor, conn, text, more ? n_before : 0, size_before);
-    if (text && source && ctr_rc(conn) == SQLITE_OK) finish_line(cursor, conn, source, text);
+    if (text && ctr_rc(conn) == SQLITE_OK) finish_line(cursor, conn, source, text);
     sqlite3_free(text);
     if (!more) sqlite3_finalize(cursor->rows);
     if (!more) cursor->rows = NULL;

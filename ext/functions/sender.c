@@ -162,8 +162,8 @@ int ctr_sender_find(ctr_sender *from, ctr_conn *conn, const char *digest)
         ctr_schema_is_table(conn, "main", "counter_http_ids")) {
         sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TOKENS_DEVICE);
         ctr_run_bind_text(&run, row, ":token", from->digest);
-        if (ctr_run_row(&run, row))
-            from->device = ctr_text_copy(conn, ctr_text_column(conn, row, 0));
+        const char *name = ctr_run_row(&run, row) ? ctr_text_column(conn, row, 0) : NULL;
+        if (name) from->device = ctr_text_copy(conn, name);
         sqlite3_finalize(row);
     }
     if (!from->device)

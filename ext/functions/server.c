@@ -168,8 +168,8 @@ static void hear_source(server *at, ctr_span member)
                         scope ? ", with the scope " : "", scope ? scope : "");
     size_t size = strlen(source) - (is && scope ? strlen(scope) + 1 : 0);
     const char *whole = ctr_text_print(conn, "%.*s", (int)size, source);
-    bool is_same = at->source && whole && strcmp(at->source, whole) == 0;
-    at->is_another = at->source && whole && !is_same && at->told >= 0;
+    bool is_same = at->source && strcmp(at->source, whole) == 0;
+    at->is_another = at->source && !is_same && at->told >= 0;
     at->is_kept = at->is_kept && is_same;
     if (!at->is_kept) at->told = -1;
     at->source = whole;

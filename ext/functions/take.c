@@ -43,7 +43,7 @@ int64_t ctr_member_number(ctr_conn *conn, const char *name, ctr_span value, int6
         n >= least)
         return n;
     const char *wanted = ctr_text_print(conn, "a whole number, %lld or more", (long long)least);
-    if (wanted) ctr_member_refuse(conn, name, wanted, value);
+    ctr_member_refuse(conn, name, wanted, value);
     return 0;
 }
 

@@ -141,7 +141,6 @@ static int check_key_text(const ctr_apply *apply, const ctr_change *change)
 {
     if (!change->key_text) return ctr_rc(apply->conn);
     const char *mine = ctr_shape_key_text(apply->conn, &apply->merge.shape);
-    if (!mine) return ctr_problem_nomem(apply->conn);
     if (strcmp(mine, change->key_text) != 0)
         ctr_problem_set(apply->conn, SQLITE_ERROR,
                         "the tables differ in the key: the source has (%s), this file has (%s)",
@@ -309,7 +308,7 @@ static const char *name_of_told(ctr_conn *conn, const ctr_told_column *told)
 static bool is_told_ahead(const ctr_apply *apply, const ctr_told_column *told)
 {
     const char *spelling, *name = name_of_told(apply->conn, told);
-    return name && ctr_shape_generation(&apply->merge.shape, name, &spelling) < told->generation;
+    return ctr_shape_generation(&apply->merge.shape, name, &spelling) < told->generation;
 }
 
 static void check_spelling(const ctr_apply *apply, const char *name)
@@ -328,7 +327,7 @@ static void check_told_column(ctr_apply *apply, const ctr_told_column *told, int
     ctr_conn *conn = apply->conn;
     const ctr_shape *shape = &apply->merge.shape;
     const char *spelling, *name = name_of_told(conn, told);
-    int64_t present = name ? ctr_shape_generation(shape, name, &spelling) : 0;
+    int64_t present = ctr_shape_generation(shape, name, &spelling);
     if (ctr_rc(conn) != SQLITE_OK) return;
     if (!told->kind->stored) {
         if (present < told->generation) refuse_counting(apply, name, told->generation);
@@ -381,7 +380,7 @@ static bool raise_told(ctr_apply *apply, const ctr_change *change, ctr_file *fil
         if (told.generation == 0 || !is_told_ahead(apply, &told)) continue;
         const char *name = name_of_told(apply->conn, &told);
         rises = true;
-        if (name) raise_counter(apply, name, told.generation, file);
+        raise_counter(apply, name, told.generation, file);
     }
     if (!rises) return false;
     close_target(apply);
@@ -398,7 +397,7 @@ static void merge_told_counters(ctr_apply *apply, const ctr_change *change)
         ctr_cell cell;
         if (!told.kind->stored) continue;
         const char *name = name_of_told(apply->conn, &told);
-        int counter = name ? ctr_shape_counter_of(&merge->shape, name, told.generation) : -1;
+        int counter = ctr_shape_counter_of(&merge->shape, name, told.generation);
         if (counter < 0) continue; /* its generation has risen since */
         ctr_cell_open(&cell, told.state, told.size);
         if (change->device) leave_out_own(apply, change, counter, &cell);
@@ -453,7 +452,7 @@ static void apply_column(ctr_apply *apply, const ctr_change *change, ctr_file *f
     const char *name = name_of_told(apply->conn, told);
     if (!told->kind->stored) /* only a replicated table has regular columns */
         ctr_kinds_check_life(apply->conn, &apply->merge.shape, change->table, true);
-    if (name && told->kind->stored) check_spelling(apply, name);
+    if (told->kind->stored) check_spelling(apply, name);
     const bool ahead = ctr_rc(apply->conn) == SQLITE_OK && is_told_ahead(apply, told);
     if (ahead && told->kind->stored) refuse_regular(apply, name, told->generation);
     if (ahead && !told->kind->stored) refuse_counting(apply, name, told->generation);

@@ -194,7 +194,8 @@ void ctr_row_feed_close(ctr_row_giver *giver)
 /* Says what the row has in a regular column, whose value has been read. */
 static void tell_regular(ctr_conn *conn, ctr_row_giver *giver, int number, ctr_told_column *told)
 {
-    const char *name = ctr_regular_of(giver->values.tab)->columns[number].name;
+    const ctr_registry *registry = ctr_regular_of(giver->values.tab); /* it may be read again */
+    const char *name = registry ? registry->columns[number].name : "";
     *told = (ctr_told_column){.name = (const uint8_t *)name, .name_size = strlen(name)};
     told->kind = ctr_kind_regular();
     told->stamp = giver->cell.columns[number];

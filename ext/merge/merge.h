@@ -557,9 +557,8 @@ void ctr_source_check_allowed(ctr_conn *conn, const char *path);
 /* Returns whether two attached schemas are one file. */
 bool ctr_source_same_file(sqlite3 *host, const char *schema, const char *other);
 
-/* Returns whether `db`, a connection of its own, has the file of an attached schema. `db` may be
- * NULL. */
-bool ctr_source_is_file_of(sqlite3 *db, sqlite3 *host, const char *schema);
+/* Returns whether `db`, a connection of its own, has the file of main. `db` may be NULL. */
+bool ctr_source_is_file_of(sqlite3 *db, sqlite3 *host);
 
 /* Ends the snapshot; a second call does nothing. The caller calls this before it writes and commits
  * to the same file, which would wait for the snapshot. */

@@ -562,11 +562,11 @@ bool ctr_source_same_file(sqlite3 *host, const char *schema, const char *other)
            ctr_os_is_same(sqlite3_db_filename(host, schema), sqlite3_db_filename(host, other));
 }
 
-bool ctr_source_is_file_of(sqlite3 *db, sqlite3 *host, const char *schema)
+bool ctr_source_is_file_of(sqlite3 *db, sqlite3 *host)
 {
-    if (!db || !is_file(host, schema)) return false;
+    if (!db || !is_file(host, "main")) return false;
     const char *path = sqlite3_db_filename(db, "main");
-    return path && ctr_os_is_same(path, sqlite3_db_filename(host, schema));
+    return path && ctr_os_is_same(path, sqlite3_db_filename(host, "main"));
 }
 
 void ctr_source_close(ctr_source *source)

@@ -49,9 +49,13 @@ static void take_regular(ctr_tab *tab, sqlite3_stmt *row)
     int64_t generation = sqlite3_column_int64(row, 3);
     if (generation < 0 || generation > CTR_GENERATION_MAX || generation % 2 == 1)
         ctr_stored_damaged(tab->conn, "it has a regular column without a generation", "");
-    columns[number].generation = generation;
-    columns[number].name = ctr_text_copy(tab->conn, name);
-    if (noted) columns[number].noted = ctr_text_copy(tab->conn, noted);
+    ctr_regular *column = &columns[number];
+    sqlite3_free(column->name); /* only a damaged file has two of one number */
+    column->generation = generation;
+    column->name = ctr_text_copy(tab->conn, name);
+    if (!noted) return;
+    sqlite3_free(column->noted);
+    column->noted = ctr_text_copy(tab->conn, noted);
 }
 
 static void take_writer(ctr_tab *tab, sqlite3_stmt *row)

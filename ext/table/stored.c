@@ -207,13 +207,13 @@ int ctr_refuse_triggers_among(const ctr_objects *objects, const char *table, boo
     return ctr_rc(objects->conn);
 }
 
-void ctr_refuse_triggers(ctr_conn *conn, const char *schema, const char *table, bool of_file)
+void ctr_refuse_triggers(ctr_conn *conn, const char *schema, const char *table)
 {
     ctr_run run = ctr_run_on(conn, schema, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_TRIGGERS);
     while (ctr_run_row(&run, row))
         refuse_trigger(conn, ctr_text_column(conn, row, 0), ctr_text_column(conn, row, 1), table,
-                       of_file);
+                       false);
     sqlite3_finalize(row);
 }
 
@@ -527,8 +527,8 @@ static void read_key(ctr_run *run, key_columns *keys)
         const char *origin = ctr_text_column(run->conn, row, 3);
         if (origin && strcmp(origin, "pk") == 0) damaged(run, "its row id is not _id", "");
         const char *index = ctr_text_column(run->conn, row, 1);
-        bool is_away = index && away && sqlite3_stricmp(index, away) == 0 &&
-                       sqlite3_column_int(row, 2) && sqlite3_column_int(row, 4);
+        bool is_away = index && sqlite3_stricmp(index, away) == 0 && sqlite3_column_int(row, 2) &&
+                       sqlite3_column_int(row, 4);
         if (index && ((origin && strcmp(origin, "u") == 0) || is_away))
             read_index(run, index, keys);
     }

@@ -1000,9 +1000,9 @@ const ctr_catalog_entry *ctr_catalog_find(const ctr_catalog *catalog, const char
  * connection may answer IGNORE: SQLite then reads NULL instead of a column, and leaves a column out
  * of an UPDATE. Counts would be lost without an error, so these functions fail before that. */
 
-/* Refuse triggers on the stored tables of `table`, which may be NULL, and with `of_file` on those
- * of the file. */
-void ctr_refuse_triggers(ctr_conn *conn, const char *schema, const char *table, bool of_file);
+/* Refuse triggers on the stored tables of `table`; the second, for which that may be NULL, with
+ * `of_file` also those on the ones of the file. */
+void ctr_refuse_triggers(ctr_conn *conn, const char *schema, const char *table);
 int ctr_refuse_triggers_among(const ctr_objects *objects, const char *table, bool of_file);
 
 /* Fails because an authorizer hides columns of counter_state. */

@@ -76,11 +76,11 @@ void ctr_spread_read(ctr_spread *spread, ctr_tab *tab)
     ctr_file_give_back(tab->file, CTR_FILE_SPREAD, row);
 }
 
-/* Returns the first number of a statement; `other` if there is none. */
-static int64_t number_or(ctr_run *run, sqlite3_stmt *row, int64_t other)
+/* Returns the first number of a statement; 0 if there is none. */
+static int64_t first_number(ctr_run *run, sqlite3_stmt *row)
 {
     bool is = ctr_run_row(run, row) && sqlite3_column_type(row, 0) == SQLITE_INTEGER;
-    return is ? sqlite3_column_int64(row, 0) : other;
+    return is ? sqlite3_column_int64(row, 0) : 0;
 }
 
 static int64_t read_sequence(ctr_tab *tab, const char *table)
@@ -88,7 +88,7 @@ static int64_t read_sequence(ctr_tab *tab, const char *table)
     ctr_run run = ctr_tab_run(tab);
     sqlite3_stmt *row = ctr_file_take(tab->file, CTR_FILE_SEQUENCE);
     ctr_run_bind_text(&run, row, ":name", table);
-    int64_t sequence = number_or(&run, row, 0);
+    int64_t sequence = first_number(&run, row);
     ctr_file_give_back(tab->file, CTR_FILE_SEQUENCE, row);
     return sequence;
 }
@@ -108,7 +108,7 @@ static int64_t highest_of_cells(ctr_tab *tab, int64_t most)
     ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_GREATEST);
     sqlite3_stmt *row = slot ? slot->kept.statement : NULL;
     if (row) sqlite3_bind_int64(row, 1, most);
-    int64_t highest = number_or(&run, row, 0);
+    int64_t highest = first_number(&run, row);
     ctr_tab_give_back(tab, slot);
     return highest > 0 ? highest : 0;
 }
@@ -121,7 +121,7 @@ int64_t ctr_spread_greatest(const ctr_tracked *tracked, ctr_tab *tab, int64_t mo
     int64_t highest = highest_of_cells(tab, most);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SPREAD_HIGHEST_SHOWN);
     ctr_run_bind_int(&run, row, ":most", most);
-    int64_t shown = number_or(&run, row, 0);
+    int64_t shown = first_number(&run, row);
     sqlite3_finalize(row);
     return shown > highest ? shown : highest;
 }

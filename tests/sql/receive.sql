@@ -154,6 +154,13 @@ INSERT INTO counter_http_sources WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELE
 SELECT counter_receive('bb', '{"format":1,"source":"00000000-0000-0000-0000-00000000000b","since":9,"upto":10,"changes":[]}');
 --! counter_receive: the token has brought changes of 10000 sources, the limit, and '00000000-0000-0000-0000-00000000000b' is one more
 
+-- # a-token-whose-device-is-null-is-that-of-no-device
+CREATE TABLE counter_http_tokens(token TEXT PRIMARY KEY, device TEXT);
+CREATE TABLE counter_http_ids(id TEXT PRIMARY KEY, token TEXT NOT NULL);
+INSERT INTO counter_http_tokens VALUES('aa', NULL);
+SELECT counter_receive('aa', '');
+--! counter_receive: no device has a token with this digest
+
 -- # no-token-is-bound-to-an-id-that-the-served-file-has-had
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('a', 1);
