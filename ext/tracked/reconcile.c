@@ -919,6 +919,16 @@ static void stamping_write(ctr_tracked_row *row)
     sqlite3_free(mask);
 }
 
+/* Returns whether the counters of a row that is listed as deleted show what the list says. */
+static bool shows_listed(const ctr_tracked_row *row)
+{
+    for (int i = 0; i < row->table->shape.n_counters; i++)
+        if (row->apart.is_in[i] && !row->now[i].none &&
+            !ctr_tracked_same_shown(&row->apart.shown[i], &row->now[i]))
+            return false;
+    return true;
+}
+
 static void reconcile_found(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
@@ -931,7 +941,8 @@ static void reconcile_found(ctr_tracked_row *row)
     if (is_below(row)) return;
     look_apart(row);
     const ctr_opening *opening = reports_opening(table);
-    if (row->apart.ended && !(opening && opening->values == CTR_VALUES_WRITTEN))
+    if (row->apart.ended && !(opening && opening->values == CTR_VALUES_WRITTEN) &&
+        shows_listed(row))
         return; /* nobody has written it */
     if (row->apart.ended) reconcile_revive(row);
     if (expected && !row->is_apart && !stamps) return;
