@@ -115,6 +115,8 @@ static const command COMMANDS[] = {
      "\n"
      "  --counter products.stock   the column counts: changes made apart add up (repeatable)\n"
      "  --leave logs               the table stays at home (repeatable)\n"
+     "  --missing deleted          rows that no DELETE has taken are deleted in all files;\n"
+     "                             restored: they come back\n"
      "  --dry-run                  does all of it, and takes it back\n"},
     {"merge", "[OPTION...] BASE OURS THEIRS", 0, -1, OPTION_MERGE | OPTION_DRY_RUN | OPTION_JSON,
      cli_merge, "merges two copies of a file that nobody prepared",
@@ -286,6 +288,7 @@ static void read_option(cli *c, const command *of, cli_arguments *given, char **
         {OPTION_COUNTER, "--counter", "a table and a column, such as --counter products.stock",
          NULL, NULL, ""},
         {OPTION_LEAVE, "--leave", "the name of a table", NULL, NULL, "leave="},
+        {OPTION_LEAVE, "--missing", "deleted or restored", NULL, NULL, "missing="},
         {OPTION_DRY_RUN, "--dry-run", NULL, NULL, &given->dry_run, NULL},
         {OPTION_JSON, "--json", NULL, NULL, &given->json, NULL},
         {OPTION_GRANT, "--to", "the path or the id of a file", &given->to, NULL, NULL},

@@ -81,7 +81,8 @@ typedef struct adoption {
     adoption_link *links;       /* owned */
     adoption_write *writes;     /* owned */
     size_t n, n_links, n_writes, room, room_links, room_writes;
-    ctr_answer *answer; /* of counter_plan */
+    ctr_answer *answer;  /* of counter_plan */
+    const char *missing; /* of counter_replicate_all: what becomes of rows that are missing */
 } adoption;
 
 /* The keys that SQLite gives out, and how counter_replicate takes them. */
@@ -1168,6 +1169,7 @@ static void show_plan(ctr_answer *answer, sqlite3_value **args)
  *
  *     'products.stock'  a counter
  *     'leave=logs'      a table that stays at home
+ *     'missing=…'       what becomes of rows that are missing, as of counter_replicate
  *
  * It replicates each table of main that the plan says to replicate, and passes over those that stay
  * at home, that are virtual, and that count already, unless they lack a named counter. Others must
@@ -1203,9 +1205,26 @@ static void take_counter(const adoption *all, const char *given)
     counters[table->n_counters++] = column;
 }
 
-static void take_word(const adoption *all, const char *given)
+static void take_missing_rows(adoption *all, const char *given)
+{
+    bool is = sqlite3_stricmp(given, "deleted") == 0 || sqlite3_stricmp(given, "restored") == 0;
+    bool again = all->missing && sqlite3_stricmp(all->missing, given) != 0;
+    if (!is || again)
+        ctr_problem_set(all->conn, SQLITE_ERROR,
+                        is ? "'missing=%s' contradicts the option before it"
+                           : "rows that are missing are 'missing=deleted' or 'missing=restored', "
+                             "not 'missing=%s'",
+                        given);
+    all->missing = given;
+}
+
+static void take_word(adoption *all, const char *given)
 {
     bool leaves = sqlite3_strnicmp(given, "leave=", 6) == 0;
+    if (sqlite3_strnicmp(given, "missing=", 8) == 0) {
+        take_missing_rows(all, given + 8);
+        return;
+    }
     adoptee *table = leaves ? find_adoptee(all, given + 6) : NULL;
     if (table) table->left = true;
     if (leaves && !table)
@@ -1268,7 +1287,7 @@ static int64_t replicate_tables(adoption *all)
         const adoptee *table = &all->tables[i];
         if (table->left) continue;
         ctr_track_replicate(all->conn, all->schema, table->name, table->counters, table->n_counters,
-                            table->option);
+                            table->option, all->missing);
         n++;
     }
     return n;

@@ -301,10 +301,11 @@ void ctr_folder_tell(ctr_answer *answer, const char *directory);
 
 /* ==== tracking.c ============================================================================== */
 
-/* Within a session: does what counter_replicate does for a table of a schema, with counters and, if
- * it is not NULL, one option. */
+/* Within a session: does what counter_replicate does for a table of a schema, with counters, one
+ * option, and what becomes of rows that are missing, "deleted" or "restored"; each may be NULL. */
 void ctr_track_replicate(ctr_conn *conn, const char *schema, const char *table,
-                         const char *const *counters, int n, const char *option);
+                         const char *const *counters, int n, const char *option,
+                         const char *missing);
 
 /* ==== exchange.c ============================================================================== */
 

@@ -1493,7 +1493,8 @@ static void fn_replicate(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 }
 
 void ctr_track_replicate(ctr_conn *conn, const char *schema, const char *table,
-                         const char *const *counters, int n, const char *option)
+                         const char *const *counters, int n, const char *option,
+                         const char *missing)
 {
     tracking_call call = {.conn = conn,
                           .tracked.conn = conn,
@@ -1501,6 +1502,9 @@ void ctr_track_replicate(ctr_conn *conn, const char *schema, const char *table,
                           .keys_assigned = option && strcmp(option, "keys=assigned") == 0,
                           .spread =
                               option && strcmp(option, "keys=spread") == 0 ? CTR_SPREAD_BITS : 0,
+                          .missing = !missing                                   ? MISSING_REFUSED
+                                     : sqlite3_stricmp(missing, "deleted") == 0 ? MISSING_DELETED
+                                                                                : MISSING_RESTORED,
                           .schema = ctr_text_copy(conn, schema),
                           .table = ctr_text_copy(conn, table),
                           .names = sqlite3_malloc64(((size_t)n + 1) * sizeof *call.names)};

@@ -311,6 +311,27 @@ def test_rows_that_were_inserted_between_a_migration_and_adopt_are_rows_of_their
             ("a.db", "a.db"), ("b.db", "b.db"), ("both", "both")]
 
 
+@pytest.mark.parametrize("missing, left", [("deleted", ["both", "new"]), ("restored", ["both", "gone", "new"])])
+def test_a_row_that_was_deleted_after_the_table_lost_the_word_is_deleted_or_comes_back(missing, left):
+    create("a.db", "CREATE TABLE t(id INTEGER PRIMARY KEY, v, n INTEGER NOT NULL DEFAULT 0)", "INSERT INTO t VALUES (1, 'gone', 3), (2, 'both', 4)")
+    ok("adopt", "--counter", "t.n", "a.db")
+    shutil.copy("a.db", "b.db")
+    db = connect("a.db")
+    rebuild(db, "v", "n INTEGER NOT NULL DEFAULT 0")
+    db.execute("DELETE FROM t WHERE id = 1")
+    db.execute("INSERT INTO t(v) VALUES ('new')")
+    with pytest.raises(sqlite3.OperationalError, match="rows that are missing are 'missing=deleted' or 'missing=restored', not 'missing=lost'"):
+        db.execute("SELECT counter_replicate_all('missing=lost')")
+    with pytest.raises(sqlite3.OperationalError, match="'missing=restored' contradicts the option before it"):
+        db.execute("SELECT counter_replicate_all('missing=deleted', 'missing=restored')")
+    db.close()
+    assert "1 of its rows is missing, (1), and no DELETE of them was seen" in run("adopt", "a.db")[2]
+    ok("adopt", "--missing", missing, "a.db")
+    run("sync", "a.db", "b.db")
+    for name in ("a.db", "b.db"):
+        assert sorted(v for v, in stands(name, "SELECT v FROM t")) == left
+
+
 def test_a_row_that_lost_its_number_comes_back_with_its_lines_though_the_file_has_dropped_a_counter():
     create("a.db", "CREATE TABLE t(id INTEGER PRIMARY KEY AUTOINCREMENT, v)",
            "CREATE TABLE line(id INTEGER PRIMARY KEY AUTOINCREMENT, t INTEGER REFERENCES t, v)",
