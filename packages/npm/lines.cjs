@@ -19,7 +19,8 @@ const HAS_CATALOG = "SELECT 1 FROM sqlite_master WHERE name = 'counter_tables'";
 const SETTLE = "SELECT counter_settle() AS id";
 const MARK = "SELECT CAST(counter_mark(:a, :b) AS TEXT) AS mark";
 const APART = `SELECT count(*) AS n
-  FROM (SELECT DISTINCT table_name, row_key FROM counter_tracked WHERE row_key IS NOT NULL)`;
+  FROM (SELECT DISTINCT table_name, row_key FROM counter_tracked WHERE state IN ('waits', 'differs')
+          OR state = 'replaced' AND why LIKE '%refuses%')`;
 // What a sync tells of a table. Foreign keys are told by the command status: they stay as they are.
 const WARNINGS = `SELECT table_name AS "table", table_name || ': ' || warning AS message
   FROM counter_warnings WHERE kind <> 'foreign key'`;
