@@ -22,8 +22,8 @@
 enum { BIRTH_SIZE = 8 + CTR_ID_SIZE };
 
 /* Returns whether this file, which has the id `mine`, alone goes on from an id. A merge that finds
- * that another file counts under the present one takes a new id at once, before it lists anything. */
-static bool is_own_id(ctr_tab *tab, const uint8_t mine[CTR_ID_SIZE], const uint8_t id[CTR_ID_SIZE])
+ * that another file counts under the present one takes a new id before it lists anything. */
+static bool is_own_id(ctr_tab *tab, const uint8_t *mine, const uint8_t id[CTR_ID_SIZE])
 {
     if (memcmp(id, mine, CTR_ID_SIZE) == 0) return true;
     ctr_run run = ctr_tab_run(tab);
