@@ -929,6 +929,23 @@ static bool shows_listed(const ctr_tracked_row *row)
     return true;
 }
 
+/* Fails if a row was inserted, while its triggers did not run, under a number that SQLite had given
+ * to a row that waits: a migration has built the table anew, and its sequence goes by what is
+ * shown. The two would be one row. Returns whether it failed. */
+static bool refuse_number_of_waiting(const ctr_tracked_row *row)
+{
+    ctr_table *table = row->table;
+    if (!row->apart.waits || !ctr_spread_bears(table)) return false;
+    char *key = ctr_table_key_text(table);
+    ctr_problem_set(table->joined.conn, SQLITE_ERROR,
+                    "the row %s was inserted while its triggers did not run, and its number is "
+                    "that of a row of another file, which waits: give it another number, and make "
+                    "the call again",
+                    key);
+    sqlite3_free(key);
+    return true;
+}
+
 static void reconcile_found(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
@@ -940,6 +957,7 @@ static void reconcile_found(ctr_tracked_row *row)
     if (expected && !row->looks && !stamps) return;
     if (is_below(row)) return;
     look_apart(row);
+    if (refuse_number_of_waiting(row)) return;
     const ctr_opening *opening = reports_opening(table);
     if (row->apart.ended && !(opening && opening->values == CTR_VALUES_WRITTEN) &&
         shows_listed(row))

@@ -311,6 +311,31 @@ def test_rows_that_were_inserted_between_a_migration_and_adopt_are_rows_of_their
             ("a.db", "a.db"), ("b.db", "b.db"), ("both", "both")]
 
 
+def test_a_row_that_got_the_number_of_one_that_waits_while_triggers_were_gone_is_refused_until_it_has_another():
+    create("a.db", "CREATE TABLE t(id INTEGER PRIMARY KEY AUTOINCREMENT, v, mail UNIQUE, n INTEGER NOT NULL DEFAULT 0)")
+    ok("adopt", "--counter", "t.n", "a.db")
+    shutil.copy("a.db", "b.db")
+    db = connect("a.db")
+    greatest = db.execute("INSERT INTO t(v, mail, n) VALUES ('first', 'ann', 1)").lastrowid
+    db.close()
+    db = connect("b.db")
+    db.execute("INSERT INTO t VALUES (?, 'waits', 'ann', 20)", (greatest + 1,))
+    db.close()
+    run("sync", "a.db", "b.db")
+    db = connect("a.db")
+    rebuild(db, "v", "mail UNIQUE", "n INTEGER NOT NULL DEFAULT 0")
+    assert db.execute("INSERT INTO t(v, n) VALUES ('new', 300)").lastrowid == greatest + 1
+    assert f"t: the row ({greatest + 1}) was inserted while its triggers did not run" in run("adopt", "a.db")[2]
+    db.execute("UPDATE t SET id = id + 1 WHERE v = 'new'")
+    ok("adopt", "a.db")
+    db.execute("UPDATE t SET mail = 'anna' WHERE v = 'first'")
+    db.close()
+    run("sync", "a.db", "b.db")
+    run("sync", "a.db", "b.db")
+    for name in ("a.db", "b.db"):
+        assert sorted(stands(name, "SELECT v, mail, n FROM t")) == [("first", "anna", 1), ("new", None, 300), ("waits", "ann", 20)]
+
+
 @pytest.mark.parametrize("missing, left", [("deleted", ["both", "new"]), ("restored", ["both", "gone", "new"])])
 def test_a_row_that_was_deleted_after_the_table_lost_the_word_is_deleted_or_comes_back(missing, left):
     create("a.db", "CREATE TABLE t(id INTEGER PRIMARY KEY, v, n INTEGER NOT NULL DEFAULT 0)", "INSERT INTO t VALUES (1, 'gone', 3), (2, 'both', 4)")
