@@ -260,7 +260,7 @@ coverage:
 	rm -rf build/coverage
 	mkdir -p build/coverage
 	cp -r Makefile README.md examples ext cli include third_party sql tests tools build/coverage
-	@$(MAKE) -s -C build/coverage SANITIZE='-O0 --coverage' $(MEASURED) build/tests/powercut.so build/sqlite-counter
+	@$(MAKE) -s -C build/coverage SANITIZE='-O0 --coverage' $(MEASURED) build/tests/powercut.so build/sqlite-counter build/counter-folders.so
 	@cd build/coverage && gcc $(SHARED) --coverage $(SOURCES:%.c=build/sanitized/%.o) -lsqlite3 $(LIBS) -o $(LOADABLE)
 	@cd build/coverage && tests/coverage
 

@@ -930,18 +930,20 @@ static bool shows_listed(const ctr_tracked_row *row)
 }
 
 /* Fails if a row was inserted, while its triggers did not run, under a number that SQLite had given
- * to a row that waits: a migration has built the table anew, and its sequence goes by what is
- * shown. The two would be one row. Returns whether it failed. */
-static bool refuse_number_of_waiting(const ctr_tracked_row *row)
+ * to one that waits or is deleted: a migration has built the table anew, and its sequence goes by
+ * what is shown. The two would be one row. Returns whether it failed. */
+static bool refuse_number_given_again(const ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
-    if (!row->apart.waits || !ctr_spread_bears(table)) return false;
+    bool is_deleted = table->row->found && !ctr_row_is_live(table->row) && !row->apart.ended;
+    if (!(row->apart.waits || is_deleted) || !ctr_spread_bears(table)) return false;
     char *key = ctr_table_key_text(table);
     ctr_problem_set(table->joined.conn, SQLITE_ERROR,
                     "the row %s was inserted while its triggers did not run, and its number is "
-                    "that of a row of another file, which waits: give it another number, and make "
-                    "the call again",
-                    key);
+                    "that of %s: give it another number, or insert it after this call",
+                    key,
+                    row->apart.waits ? "a row of another file, which waits"
+                                     : "a deleted row, which it would bring back");
     sqlite3_free(key);
     return true;
 }
@@ -957,7 +959,7 @@ static void reconcile_found(ctr_tracked_row *row)
     if (expected && !row->looks && !stamps) return;
     if (is_below(row)) return;
     look_apart(row);
-    if (refuse_number_of_waiting(row)) return;
+    if (refuse_number_given_again(row)) return;
     const ctr_opening *opening = reports_opening(table);
     if (row->apart.ended && !(opening && opening->values == CTR_VALUES_WRITTEN) &&
         shows_listed(row))

@@ -336,6 +336,29 @@ def test_a_row_that_got_the_number_of_one_that_waits_while_triggers_were_gone_is
         assert sorted(stands(name, "SELECT v, mail, n FROM t")) == [("first", "anna", 1), ("new", None, 300), ("waits", "ann", 20)]
 
 
+def test_a_row_that_got_the_number_of_a_deleted_one_while_triggers_were_gone_is_refused_until_it_has_another():
+    create("a.db", "CREATE TABLE t(id INTEGER PRIMARY KEY AUTOINCREMENT, v)")
+    ok("adopt", "a.db")
+    for name, sql in ("a.db", "INSERT INTO t(v) VALUES ('stays'), ('gone')"), ("b.db", "DELETE FROM t WHERE v = 'gone'"):
+        if name == "b.db":
+            shutil.copy("a.db", name)
+        db = connect(name)
+        db.execute(sql)
+        db.close()
+    ok("sync", "a.db", "b.db")
+    for name in ("a.db", "b.db"):
+        db = connect(name)
+        rebuild(db, "v")
+        db.execute("INSERT INTO t(v) VALUES (?)", (name,))
+        assert "its number is that of a deleted row, which it would bring back" in run("adopt", name)[2]
+        db.execute("UPDATE t SET id = id + abs(random()) % 1000000000 WHERE v = ?", (name,))
+        ok("adopt", name)
+        db.close()
+    ok("sync", "a.db", "b.db")
+    for name in ("a.db", "b.db"):
+        assert sorted(v for v, in stands(name, "SELECT v FROM t")) == ["a.db", "b.db", "stays"]
+
+
 @pytest.mark.parametrize("missing, left", [("deleted", ["both", "new"]), ("restored", ["both", "gone", "new"])])
 def test_a_row_that_was_deleted_after_the_table_lost_the_word_is_deleted_or_comes_back(missing, left):
     create("a.db", "CREATE TABLE t(id INTEGER PRIMARY KEY, v, n INTEGER NOT NULL DEFAULT 0)", "INSERT INTO t VALUES (1, 'gone', 3), (2, 'both', 4)")
