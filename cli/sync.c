@@ -51,13 +51,15 @@ static void check_places(cli_file *from, cli_file *to)
             cli_fail(to->c,
                      "%s: table %s is not replicated, as it is in %s: put a copy of %s in its "
                      "place if it has no rows of its own; else sqlite-counter replicate %s %s%s%s "
-                     "replicates it, and the sync asks about values that both files hold already",
+                     "replicates it, and the sync asks about values that both files had when they "
+                     "began to, and adds all others up",
                      to->path, table, from->path, from->path, to->path, table, columns ? " " : "",
                      columns ? columns : "");
         else if (columns)
             cli_fail(to->c,
                      "%s: table %s is not tracked, as it is in %s: sqlite-counter track %s %s %s "
-                     "tracks it, and the sync asks about values that both files hold already",
+                     "tracks it, and the sync asks about values that both files had when they "
+                     "began to, and adds all others up",
                      to->path, table, from->path, to->path, table, columns);
         else
             cli_fail(to->c, "%s: table %s is an ordinary table, in %s it is a counter table",

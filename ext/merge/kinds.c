@@ -211,7 +211,7 @@ int ctr_kinds_refuse_name(ctr_file *file, const char *called, const char *birth,
         ctr_problem_set(file->conn, SQLITE_ERROR,
                         "in %s it is an ordinary table, which does not count: call "
                         "counter_track('%s', ...) there, and the merge asks about values that both "
-                        "files hold already",
+                        "files had when they began to, and adds all others up",
                         called, birth);
     else if (object != CTR_OBJECT_NONE)
         ctr_problem_set(file->conn, SQLITE_ERROR, "%s in %s has the name of the counter table",

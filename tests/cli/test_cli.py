@@ -106,7 +106,7 @@ def test_a_table_that_is_not_tracked_in_the_other_file_is_told_with_what_tracks_
     make("plain.db", PRODUCTS)
     before = digest("till.db", "products_counters")
     sentence = ("plain.db: table products is not tracked, as it is in till.db: sqlite-counter track plain.db products stock "
-                "tracks it, and the sync asks about values that both files hold already")
+                "tracks it, and the sync asks about values that both files had when they began to, and adds all others up")
     fails(sentence, "sync", "till.db", "plain.db")
     fails(sentence, "sync", "plain.db", "till.db")
     assert digest("till.db", "products_counters") == before
@@ -124,7 +124,7 @@ def test_a_table_that_is_not_replicated_in_the_other_file_is_told_with_what_repl
     make("plain.db", PRODUCTS)
     call = " ".join(["replicate plain.db products", *counters])
     sentence = ("plain.db: table products is not replicated, as it is in till.db: put a copy of till.db in its place if it has no rows of "
-                f"its own; else sqlite-counter {call} replicates it, and the sync asks about values that both files hold already")
+                f"its own; else sqlite-counter {call} replicates it, and the sync asks about values that both files had when they began to, and adds all others up")
     fails(sentence, "sync", "till.db", "plain.db")
     fails(sentence, "sync", "plain.db", "till.db")
     ok(*call.split())

@@ -143,7 +143,7 @@ def test_a_sync_that_cannot_write_the_path_changes_neither_file(tmp_path):
     one.execute(SECOND)
     error = fails(one, "SELECT * FROM counter_sync(?)", str(tmp_path / "two.db"))
     assert error == (f"counter_sync: table u: in {tmp_path}/two.db it is an ordinary table, which does not count: "
-                     "call counter_track('u', ...) there, and the merge asks about values that both files hold already")
+                     "call counter_track('u', ...) there, and the merge asks about values that both files had when they began to, and adds all others up")
     assert rows(one, "SELECT * FROM t") == [("x", 1)]
     with contextlib.closing(connect(tmp_path / "two.db")) as two:
         assert rows(two, "SELECT * FROM t") == [("x", 20)]

@@ -314,7 +314,7 @@ ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 CREATE TABLE v(x);
 SELECT * FROM counter_pull('phone');
---! counter_pull: table v: in main it is an ordinary table, which does not count: call counter_track('v', ...) there, and the merge asks about values that both files hold already
+--! counter_pull: table v: in main it is an ordinary table, which does not count: call counter_track('v', ...) there, and the merge asks about values that both files had when they began to, and adds all others up
 DROP TABLE v;
 CREATE VIEW v AS SELECT 1;
 SELECT * FROM counter_pull('phone');
@@ -365,7 +365,7 @@ SELECT * FROM main.t;
 -- # a-feed-row-names-what-has-the-name-of-its-table
 CREATE TABLE v(k TEXT PRIMARY KEY, n INTEGER);
 INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
---! counter_changes: table v: in main it is an ordinary table, which does not count: call counter_track('v', ...) there, and the merge asks about values that both files hold already
+--! counter_changes: table v: in main it is an ordinary table, which does not count: call counter_track('v', ...) there, and the merge asks about values that both files had when they began to, and adds all others up
 DROP TABLE v;
 CREATE VIEW v AS SELECT 1;
 INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
