@@ -313,3 +313,13 @@ def test_statement_parses(file, name, text):
         assert not re.search("syntax error|unrecognized token|incomplete input|one statement",
                              str(error)), f"{file}: {name}: {error}"
     db.close()
+
+
+CALLS = re.compile(r"\bcounter_(?:replicate|replicate_all|track|untrack|opening|bound)\(")
+
+
+def test_a_statement_of_a_script_makes_one_call_that_changes_a_table_for_a_fault_may_come_between_two():
+    several = [f"{path.name}:{number}" for path in sorted((ROOT / "tests" / "sql").glob("*.sql"))
+               for number, line in enumerate(path.read_text().splitlines(), 1)
+               if not line.startswith("--") and len(CALLS.findall(line)) > 1]
+    assert not several

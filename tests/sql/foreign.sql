@@ -259,7 +259,13 @@ CREATE TABLE main.p(k TEXT PRIMARY KEY NOT NULL, name TEXT, n INTEGER);
 CREATE TABLE main.c(k TEXT PRIMARY KEY NOT NULL, p TEXT REFERENCES p);
 CREATE TABLE office.p(k TEXT PRIMARY KEY NOT NULL, name TEXT, n INTEGER);
 CREATE TABLE office.c(k TEXT PRIMARY KEY NOT NULL, p TEXT REFERENCES p);
-SELECT counter_replicate('main.p', 'n') + counter_replicate('main.c') + counter_replicate('office.p', 'n') + counter_replicate('office.c');
+SELECT counter_replicate('main.p', 'n');
+--= 0
+SELECT counter_replicate('main.c');
+--= 0
+SELECT counter_replicate('office.p', 'n');
+--= 0
+SELECT counter_replicate('office.c');
 --= 0
 INSERT INTO office.p VALUES ('x', 'X', 12), ('y', 'Y', 3);
 SELECT sum(rows_changed) FROM counter_pull('office');

@@ -180,8 +180,8 @@ SELECT count(*) FROM counter_http_ids;
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 CREATE TEMP TABLE body AS WITH RECURSIVE c(n) AS (SELECT 1100 UNION ALL SELECT n - 1 FROM c WHERE n > 0)
 SELECT group_concat(printf('{"format":1,"source":"00000000-0000-0000-0000-00000000000b","since":%d,"upto":%d,"changes":[]}', n, n + 1), char(10)) AS lines FROM c;
-SELECT counter_take(lines) FROM body;
---= {"changes":0,"skipped":0,"marks":{"00000000-0000-0000-0000-00000000000b":1},"warnings":[]}
+SELECT json_extract(counter_take(lines), '$.changes', '$.skipped') FROM body;
+--= [0,0]
 
 -- ## what the file itself has counted
 
