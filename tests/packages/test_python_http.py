@@ -571,6 +571,7 @@ def answers(status, body, *headers):
 
     def application(environ, start_response):
         seen.append(environ)
+        environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))  # else a close resets the connection before all is read
         start_response(status, list(headers))
         return [body]
 
