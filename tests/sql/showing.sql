@@ -1387,7 +1387,7 @@ SELECT * FROM main.audit;
 --= i|b|2|1
 --= u|a|0|0
 DELETE FROM main.audit;
-INSERT INTO main.t VALUES('b', 10, 'B') ON CONFLICT DO UPDATE SET n = n + 10;
+INSERT INTO main.t VALUES('b', 10, 'B') ON CONFLICT (k) DO UPDATE SET n = n + 10;
 ALTER TABLE main.t RENAME TO old;
 CREATE TABLE main.t(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0, v TEXT UNIQUE);
 INSERT INTO main.t SELECT * FROM old WHERE k <> 'd';
