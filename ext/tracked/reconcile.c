@@ -482,8 +482,8 @@ static bool stamp_again(ctr_table *table, ctr_row_cell *cell, const ctr_stamp *s
  * In a rebuilt table with 'values=newest' each row is stamped as by an INSERT. Else these are: one
  * from before replication, which takes the life of its counters; one that was inserted while the
  * triggers did not run; one that stamp_again stamps. The second have a number that SQLite gave out
- * if keys are spread, and a birth; a number from below all places may be that of a row that each
- * file has got from the migration: it is taken for one from before. */
+ * if keys are spread, and a birth; one with a number from below all places has none: each file may
+ * have got it from the migration. */
 static bool stamping_found(ctr_table *table)
 {
     ctr_stamp stamp = {.number = CTR_STAMP_BEGAN};
@@ -940,7 +940,8 @@ static bool refuse_number_given_again(const ctr_tracked_row *row)
     char *key = ctr_table_key_text(table);
     ctr_problem_set(table->joined.conn, SQLITE_ERROR,
                     "the row %s was inserted while its triggers did not run, and its number is "
-                    "that of %s: give it another number, or insert it after this call",
+                    "that of %s: give it another number, also where other rows refer to it, and "
+                    "make the call again",
                     key,
                     row->apart.waits ? "a row of another file, which waits"
                                      : "a deleted row, which it would bring back");
