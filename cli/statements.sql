@@ -20,8 +20,8 @@ SELECT count(*) FROM counter_tables;
 -- A row that lost its number, and that this file cannot insert again, waits for that.
 -- name: COUNT_APART
 SELECT state, count(*) FROM (
-  SELECT DISTINCT CASE state WHEN 'replaced' THEN 'waits' ELSE state END AS state, table_name, row_key, state = 'replaced'
-    FROM counter_tracked WHERE state IN ('waits', 'differs') OR state = 'replaced' AND why LIKE '%refuses%')
+  SELECT DISTINCT CASE state WHEN 'refused' THEN 'waits' ELSE state END AS state, table_name, row_key, state = 'refused'
+    FROM counter_tracked WHERE state IN ('waits', 'differs', 'refused'))
  GROUP BY state ORDER BY state DESC;
 
 -- Foreign keys stay as they are: status tells of them. A warning calls the file "main".
@@ -30,7 +30,7 @@ SELECT table_name, replace(warning, ' in main', ' in ' || ?1) FROM counter_warni
 
 -- Takes no changes, and tries again what is apart: a table may take it since.
 -- name: RETRY_APART
-SELECT counter_seen(counter_settle(), 0, 0) WHERE EXISTS (SELECT 1 FROM counter_tracked WHERE state IN ('waits', 'differs'));
+SELECT counter_seen(counter_settle(), 0, 0) WHERE EXISTS (SELECT 1 FROM counter_tracked WHERE state IN ('waits', 'differs', 'refused'));
 
 -- Files match their tables by the name that they were created with.
 -- name: IS_BORN

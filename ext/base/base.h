@@ -549,8 +549,8 @@ bool ctr_text_same(sqlite3_value *a, sqlite3_value *b);
 /* Returns whether it has U+FFFE or U+FFFF, which SQLite stores as U+FFFD in UTF-16. */
 bool ctr_text_has_noncharacter(const void *utf8, size_t size);
 
-/* Return a copy: of a text, of a piece of one, of a name without its quotes. Fail, with NULL,
- * without memory. The caller frees it with sqlite3_free. */
+/* Return a copy: of a text, which is not NULL, of a piece of one, of a name without its quotes.
+ * Fail, with NULL, without memory. The caller frees it with sqlite3_free. */
 char *ctr_text_copy(ctr_conn *conn, const char *text);
 char *ctr_text_of(ctr_conn *conn, ctr_span span);
 char *ctr_text_unquoted(ctr_conn *conn, ctr_span name);

@@ -214,15 +214,16 @@ static void fn_stats_reset(sqlite3_context *ctx, int argc, sqlite3_value **argv)
  *                  'local'     it stays in this file
  *                  'spread'    of its key: SQLite gives it out, each file from a place of its own
  *                  'replaced'  another row had the number of this one first (merge/renumber.c)
+ *                  'refused'   the same, and the table refuses to take the row under a new number
  *                  'broken'    a trigger is missing or changed: call counter_track again
  *                  'waits'     the table refuses a row with this key; the counter waits for one
  *                  'differs'   the table refuses the value, by a constraint or a foreign key; or
  *                              lines did not carry it, because it is too large
- *     row_key      of a row that waits, differs or was replaced, ('tea')
+ *     row_key      of a row that waits, differs, was replaced or refused, ('tea')
  *     shown        the value of the column, if it differs; the greatest key, of a spread one
  *     merged       the value of its counter, NULL: deleted, or its sum exceeds 64 bits; of a
  *                  regular column the merged value; the place from which this file counts on; a row
- *                  that was replaced, as counter_change_json shows it
+ *                  that was replaced or refused, as counter_change_json shows it
  *     why          the error by which the table refused the row, and the row that stands in its way
  *                  (tracked/blockers.c); of a counter that is not shown because two files began to
  *                  track it apart, the question and the calls that answer it; NULL: none, as if a
@@ -426,42 +427,51 @@ static void show_spread(ctr_answer *answer, ctr_tab *tab, const ctr_tracked *tra
     ctr_text_release(tab->conn, mark);
 }
 
+enum { REPLACED_ROW, REPLACED_CHANGE, REPLACED_IS_OWN, REPLACED_NOW };
+
+/* The file whose row it is inserts it again in the merge that replaces it, unless the table refuses. */
+static bool is_refused(sqlite3_stmt *row)
+{
+    return sqlite3_column_int(row, REPLACED_IS_OWN) &&
+           sqlite3_column_type(row, REPLACED_NOW) == SQLITE_NULL;
+}
+
 static const char *fate_of_replaced(ctr_conn *conn, sqlite3_stmt *row, const ctr_told_row *told)
 {
-    enum { IS_OWN = 2, NOW };
+    if (is_refused(row))
+        return "another row had the number first: the table refuses to take it again; each merge "
+               "tries";
+    if (sqlite3_column_type(row, REPLACED_NOW) == SQLITE_INTEGER)
+        return ctr_text_print(conn, "another row had the number first: inserted again as %lld",
+                              (long long)sqlite3_column_int64(row, REPLACED_NOW));
     char id[CTR_ID_TEXT_SIZE];
     ctr_id_to_text(told->birth.id, id);
-    if (sqlite3_column_type(row, NOW) == SQLITE_INTEGER)
-        return ctr_text_print(conn, "another row had the number first: inserted again as %lld",
-                              (long long)sqlite3_column_int64(row, NOW));
-    if (!sqlite3_column_int(row, IS_OWN))
-        return ctr_text_print(conn, "another row had the number first: %s inserts it again", id);
-    return "another row had the number first: the table refuses to take it again; each merge tries";
+    return ctr_text_print(conn, "another row had the number first: %s inserts it again", id);
 }
 
 /* Lists the rows whose number another row had first, each as a change in JSON. */
 static void show_replaced(ctr_answer *answer, ctr_tab *tab, const ctr_tracked *tracked)
 {
-    enum { ROW, CHANGE };
     ctr_conn *conn = tab->conn;
     if (!tab->shape.keyed) return;
     ctr_run run = ctr_tab_run(tab);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_REPLACED_ALL);
     while (ctr_run_row(&run, row)) {
         ctr_change_view change;
-        const uint8_t *bytes = sqlite3_column_blob(row, CHANGE);
+        const uint8_t *bytes = sqlite3_column_blob(row, REPLACED_CHANGE);
         ctr_text *mark = ctr_text_mark(conn);
         sqlite3_str *json = sqlite3_str_new(NULL);
-        ctr_arg_change(conn, &change, bytes, (size_t)sqlite3_column_bytes(row, CHANGE));
+        ctr_arg_change(conn, &change, bytes, (size_t)sqlite3_column_bytes(row, REPLACED_CHANGE));
         const ctr_told_row told = change.row;
         if (ctr_rc(conn) == SQLITE_OK) ctr_change_append_json(json, &change);
         const char *whole = ctr_text_built(conn, json);
         if (ctr_rc(conn) == SQLITE_OK) {
             ctr_answer_text(answer, tracked->table);
             ctr_answer_text(answer, NULL);
-            ctr_answer_text(answer, "replaced");
+            ctr_answer_text(answer, is_refused(row) ? "refused" : "replaced");
             ctr_answer_text(
-                answer, ctr_text_print(conn, "(%lld)", (long long)sqlite3_column_int64(row, ROW)));
+                answer,
+                ctr_text_print(conn, "(%lld)", (long long)sqlite3_column_int64(row, REPLACED_ROW)));
             ctr_answer_text(answer, NULL);
             ctr_answer_text(answer, whole);
             ctr_answer_text(answer, fate_of_replaced(conn, row, &told));

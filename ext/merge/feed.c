@@ -261,14 +261,19 @@ void ctr_row_feed_end_taken(ctr_taken_row *row)
     sqlite3_reset(row->values);
 }
 
-void ctr_row_feed_close_taken(ctr_taken_row *row)
+static void free_room_of_taken(ctr_taken_row *row)
 {
-    sqlite3_free(row->cell.columns);
     sqlite3_free(row->map);
     sqlite3_free(row->places);
     sqlite3_free(row->given);
     sqlite3_free(row->too_large);
     sqlite3_free(row->shown);
+}
+
+void ctr_row_feed_close_taken(ctr_taken_row *row)
+{
+    free_room_of_taken(row);
+    sqlite3_free(row->cell.columns);
     sqlite3_free(row->packed.bytes);
     sqlite3_finalize(row->values);
     *row = (ctr_taken_row){.room = 0};
@@ -325,8 +330,11 @@ static void refuse_column(const ctr_merge *merge, const ctr_registry *registry,
 
 static void make_room_for_taken(const ctr_merge *merge, ctr_taken_row *row)
 {
-    if (!ctr_regular_room(merge->row.tab, &row->cell, &row->room) || row->map) return;
-    size_t n = (size_t)row->cell.n + 1, m = (size_t)merge->showing.tracked->n_regular + 1;
+    const int mine = row->room; /* the others have as much */
+    if (!ctr_regular_room(merge->row.tab, &row->cell, &row->room)) return;
+    if (row->map && row->room == mine) return;
+    free_room_of_taken(row);
+    size_t n = (size_t)row->room + 1, m = (size_t)merge->showing.tracked->n_regular + 1;
     row->map = sqlite3_malloc64(n * sizeof *row->map);
     row->places = sqlite3_malloc64(n * sizeof *row->places);
     row->given = sqlite3_malloc64(n * sizeof *row->given);

@@ -394,7 +394,7 @@ typedef struct ctr_taken_row {
     sqlite3_stmt *values; /* owned: a row of the n_values of them */
     int n_values;
     sqlite3_value **shown; /* owned: by regular column of the table: those to be shown */
-    int room;
+    int room; /* for so many of my columns */
 } ctr_taken_row;
 
 /* Gives the changes of main, for any transport to carry.

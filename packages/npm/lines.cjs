@@ -8,7 +8,7 @@
 const FORMAT = 1; // of the answers of a server, and of lines
 const PART = 4 * 2 ** 20; // bytes of lines that are sent, or merged, at once
 const WINDOW = 8 * 2 ** 20; // characters of lines that are read at once
-const LONGEST = 256 * 2 ** 20; // bytes of a line
+const LONGEST = 64 * 2 ** 20; // bytes of a line, as the command and Python take them
 
 const LINES = `
 SELECT line, CAST(since AS TEXT) AS since, CAST(upto AS TEXT) AS upto, changes
@@ -19,8 +19,7 @@ const HAS_CATALOG = "SELECT 1 FROM sqlite_master WHERE name = 'counter_tables'";
 const SETTLE = "SELECT counter_settle() AS id";
 const MARK = "SELECT CAST(counter_mark(:a, :b) AS TEXT) AS mark";
 const APART = `SELECT count(*) AS n
-  FROM (SELECT DISTINCT table_name, row_key FROM counter_tracked WHERE state IN ('waits', 'differs')
-          OR state = 'replaced' AND why LIKE '%refuses%')`;
+  FROM (SELECT DISTINCT table_name, row_key FROM counter_tracked WHERE state IN ('waits', 'differs', 'refused'))`;
 // What a sync tells of a table. Foreign keys are told by the command status: they stay as they are.
 const WARNINGS = `SELECT table_name AS "table", table_name || ': ' || warning AS message
   FROM counter_warnings WHERE kind <> 'foreign key'`;

@@ -313,8 +313,8 @@ SELECT table_name, note FROM counter_push('other');
 --= o|in other: 1 row has a number that another row had first: counter_tracked lists it, and what became of it
 SELECT id, code FROM other.o;
 --= 1099511627776|same
-SELECT state, why FROM counter_tracked('other') WHERE state = 'replaced';
---= replaced|another row had the number first: the table refuses to take it again; each merge tries
+SELECT state, why FROM counter_tracked('other') WHERE state = 'refused';
+--= refused|another row had the number first: the table refuses to take it again; each merge tries
 UPDATE other.o SET code = 'changed';
 SELECT count(*) FROM counter_sync('other');
 --= 1
@@ -425,8 +425,8 @@ INSERT INTO other.l(o) VALUES(1 << 40);
 INSERT INTO other.closed VALUES(1);
 SELECT count(*) FROM counter_push('other');
 --= 2
-SELECT state, why FROM counter_tracked('other') WHERE state = 'replaced';
---= replaced|another row had the number first: the table refuses to take it again; each merge tries
+SELECT state, why FROM counter_tracked('other') WHERE state = 'refused';
+--= refused|another row had the number first: the table refuses to take it again; each merge tries
 DELETE FROM other.closed;
 SELECT count(*) FROM counter_sync('other');
 --= 2

@@ -6,7 +6,7 @@ from typing import Any, List, NamedTuple, Tuple
 from .database import SyncError, ask, in_transaction, is_database_error
 
 APART = """SELECT count(*) FROM (SELECT DISTINCT table_name, row_key FROM counter_tracked
-  WHERE state IN ('waits', 'differs') OR state = 'replaced' AND why LIKE '%refuses%')"""
+  WHERE state IN ('waits', 'differs', 'refused'))"""
 
 # What a sync tells of a table. Foreign keys are told by Django's check and by `sqlite-counter status`: they stay as they are.
 WARNINGS = "SELECT table_name || ': ' || warning FROM counter_warnings WHERE kind <> 'foreign key'"
