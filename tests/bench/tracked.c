@@ -14,6 +14,7 @@
     "CREATE TABLE plain(k TEXT PRIMARY KEY, n INTEGER, name TEXT DEFAULT 'a name'," \
     " price REAL DEFAULT 1.5, note TEXT)"
 #define REPLICATE "SELECT counter_replicate('plain', 'n')"
+#define BOUND REPLICATE "; SELECT counter_bound('plain', 'n')"
 #define MERGE_WHOLE                                                       \
     "INSERT INTO plain SELECT * FROM source.plain WHERE true"             \
     " ON CONFLICT(k) DO UPDATE SET n = excluded.n, name = excluded.name," \
@@ -30,7 +31,8 @@ typedef struct table {
 
 static table by_text = {"tracked", UNCOUNTED, TRACK, &keys, false},
              by_number = {"numbered", NUMBERED, TRACK, &numbers, false},
-             whole = {"whole", WHOLE, REPLICATE, &keys, false};
+             whole = {"whole", WHOLE, REPLICATE, &keys, false},
+             bounded = {"bounded", WHOLE, BOUND, &keys, false};
 
 /* `change` is made before the table is tracked; NULL: none. */
 static void create_tracked(const char *name, const table *of, uint32_t step, const char *change)
@@ -76,6 +78,8 @@ static const struct {
      SOME},
     {"UPDATE of a regular column, 1,000 per transaction", &whole,
      "UPDATE plain SET price = price + ?2 WHERE k = ?1", 1000, SOME},
+    {"UPDATE of a replicated counter, 1,000 per transaction", &whole, UPDATE("plain"), 1000, SOME},
+    {"UPDATE of a bounded counter, 1,000 per transaction", &bounded, UPDATE("plain"), 1000, SOME},
     {"UPDATE of all columns, one changed, replicated", &whole,
      "UPDATE plain SET n = n, name = name, price = price + ?2, note = note WHERE k = ?1", 1000,
      SOME},
