@@ -76,11 +76,11 @@ build/platforms/$(1)/sqlite-counter: $(COMMAND) build/amalgamation/counter.c $(N
 		$$(LINK_PROGRAM-$(1)) -lm -lpthread -o $$@
 
 build/platforms/$(1)/run_process$(EXE-$(1)): build/amalgamation/counter.c build/amalgamation/counter.h $(NEWEST)/sqlite3.c \
-		$$(RUNNER) $(TEST_HEADERS)
+		$$(RUNNER) $(TEST_HEADERS) $(ZLIB_SOURCES)
 	@mkdir -p $$(@D)
 	$$(TELL) CC $$@
-	$$(Q)$$(CC-$(1)) $$(ON_PLATFORM) -D__USE_MINGW_ANSI_STDIO=1 -w -O1 -static -DSQLITE_CORE \
-		-DSQLITE_OMIT_LOAD_EXTENSION $$(filter %.c,$$^) \
+	$$(Q)$$(CC-$(1)) $$(ON_PLATFORM) $$(WITH_ZLIB) -D__USE_MINGW_ANSI_STDIO=1 -w -O1 -static -DSQLITE_CORE \
+		-DSQLITE_OMIT_LOAD_EXTENSION $$(filter %.c,$$^) build/zlib/*.c \
 		$(if $(findstring windows,$(1)),,-lm -lpthread) -o $$@
 
 build/platforms/$(1)/loaded$(EXE-$(1)): tests/sql/loaded.c $(NEWEST)/sqlite3.c
