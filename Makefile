@@ -207,7 +207,7 @@ $(FAULT_TESTS) $(TABLE_TESTS): build/tests/%: tests/%.c $(SOURCES:%.c=build/sani
 build/tests/fault/test_commit: tests/fault/disk.c tests/fault/countdown.c $(TEST_HEADERS)
 
 RUNNER := tests/sql/run_process.c tests/sql/script.c tests/sql/stage.c tests/sql/system.c
-build/tests/run_process: $(RUNNER) $(TEST_HEADERS) $(SOURCES:%.c=build/sanitized/%.o)
+build/tests/run_process: $(RUNNER) tests/sql/ties.c $(TEST_HEADERS) $(SOURCES:%.c=build/sanitized/%.o)
 	@mkdir -p $(@D)
 	$(TELL) LD $@
 	$(Q)gcc $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(filter %.c %.o,$^) -lsqlite3 $(LIBS) -o $@

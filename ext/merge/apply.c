@@ -346,7 +346,21 @@ static void check_told_column(ctr_apply *apply, const ctr_told_column *told, int
     *n_new += present == 0;
 }
 
-/* Checks all columns before anything is written. */
+/* Checks the key and the stamps, which are merged after columns have risen. */
+static void check_told_row(ctr_apply *apply, ctr_change_view told)
+{
+    ctr_told_column column;
+    ctr_merge *merge = &apply->merge;
+    ctr_merge_check_key(merge, apply->keys);
+    if (!told.row.is) return;
+    ctr_merge_check_stamp(merge, told.row.stamp.number);
+    if (told.row.born) ctr_merge_check_stamp(merge, told.row.birth.number);
+    while (ctr_rc(apply->conn) == SQLITE_OK && ctr_change_next(&told, &column))
+        if (column.stamp.kind == CTR_STAMP_OWN)
+            ctr_merge_check_stamp(merge, ctr_stamp_time(column.stamp.own.number));
+}
+
+/* Checks the row and all columns before anything is written. */
 static void check_told(ctr_apply *apply, const ctr_change *change)
 {
     int n_new = 0;
@@ -359,6 +373,7 @@ static void check_told(ctr_apply *apply, const ctr_change *change)
                         "its keys are spread at the source, but not here: call "
                         "counter_replicate(%Q, 'keys=spread')",
                         apply->merge.showing.tracked->table);
+    if (ctr_rc(conn) == SQLITE_OK) check_told_row(apply, view);
     while (ctr_rc(conn) == SQLITE_OK && ctr_change_next(&view, &told))
         check_told_column(apply, &told, &n_new);
     int most = ctr_columns_most(conn);

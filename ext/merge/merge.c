@@ -784,8 +784,9 @@ int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs)
 
 /* ---- rows of replicated tables --------------------------------------------------------------- */
 
-static void refuse_stamp(const ctr_merge *merge, int64_t number)
+void ctr_merge_check_stamp(const ctr_merge *merge, int64_t number)
 {
+    if (number <= CTR_STAMP_MAX) return;
     char *key = ctr_problem_describe_key(merge->keys, merge->shape.n_keys);
     if (!key) ctr_problem_nomem(merge->conn);
     ctr_problem_set(merge->conn, SQLITE_ERROR,
@@ -815,7 +816,7 @@ ctr_row_outcome ctr_merge_row(ctr_merge *merge, const ctr_row_cell *theirs, cons
     bool is_live = ctr_row_cell_is_live(theirs); /* a row has no generation, only its columns */
     if (is_live && theirs->row.number > highest) highest = theirs->row.number;
     if (theirs->born && theirs->birth.number > highest) highest = theirs->birth.number;
-    if (highest > CTR_STAMP_MAX) refuse_stamp(merge, highest);
+    ctr_merge_check_stamp(merge, highest);
     const ctr_row_cell *mine = ctr_row_stamps(row);
     if (mine && ctr_row_cell_is_live(mine) && ctr_row_cell_age(mine, theirs) > 0)
         ctr_renumber_list(merge);

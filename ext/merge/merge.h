@@ -394,7 +394,7 @@ typedef struct ctr_taken_row {
     sqlite3_stmt *values; /* owned: a row of the n_values of them */
     int n_values;
     sqlite3_value **shown; /* owned: by regular column of the table: those to be shown */
-    int room; /* for so many of my columns */
+    int room;              /* for so many of my columns */
 } ctr_taken_row;
 
 /* Gives the changes of main, for any transport to carry.
@@ -810,6 +810,10 @@ int ctr_merge_refuse_key(ctr_conn *conn);
 
 /* Refuses a key that this file cannot keep. ctr_merge_find does this. */
 int ctr_merge_check_key(ctr_merge *merge, sqlite3_value **keys);
+
+/* Refuses a number of a stamp beyond CTR_STAMP_MAX, in the row whose key was checked last.
+ * ctr_merge_row does this. */
+void ctr_merge_check_stamp(const ctr_merge *merge, int64_t number);
 
 /* Refuses a clock beyond CTR_CLOCK_MAX: the file that has that id could not count on.
  * ctr_merge_cell does this for the shards that differ from mine. */

@@ -175,10 +175,14 @@ static sqlite3_value *value_due(const cells_reader *cells, const char *column)
     return value && sqlite3_value_type(value) != SQLITE_NULL ? value : NULL;
 }
 
+/* Returns the first number of a row, or -1. */
 static int64_t number_in(const family *all, int64_t rowid)
 {
-    const uint8_t *row = bsearch(&rowid, all->rows, all->n_rows, all->size, by_rowid);
-    return row ? (row - (const uint8_t *)all->rows) / (int64_t)all->size : -1;
+    const uint8_t *first = all->rows,
+                  *row = bsearch(&rowid, first, all->n_rows, all->size, by_rowid);
+    if (!row) return -1;
+    while (row > first && by_rowid(row - all->size, &rowid) == 0) row -= all->size;
+    return (row - first) / (int64_t)all->size;
 }
 
 /* Puts the parent of the row at hand on the stack, if it is among the rows and new. */
@@ -217,12 +221,22 @@ static bool call_parents(family *all, cells_reader *cells, size_t i)
 
 /* A row as it is kept: the states of its counters are followed by a bool for each regular
  * column. */
+/* What a merge does to a row. It may do two things to one, first by an answer about openings: what
+ * the first one found in the row is what the table shows. */
 typedef struct due_row {
     int64_t rowid, giver;
+    size_t turn;
     bool was_live, begins;
     bool ended; /* seen when the others were shown: it is to be deleted */
     ctr_summary before[];
 } due_row;
+
+static int by_row_and_turn(const void *a, const void *b)
+{
+    const due_row *x = a, *y = b;
+    int order = by_rowid(a, b);
+    return order != 0 ? order : (x->turn > y->turn) - (x->turn < y->turn);
+}
 
 static bool *taken_of(const due_row *row, const ctr_showing *showing)
 {
@@ -239,8 +253,9 @@ void ctr_later_add(ctr_later *later, const ctr_showing *showing, const ctr_row *
     if (!all) return;
     later->rows = all;
     later->size = size;
-    due_row *due = (void *)(all + later->n++ * size);
+    due_row *due = (void *)(all + later->n * size);
     memset(due, 0, size);
+    due->turn = later->n++;
     due->rowid = row->rowid;
     due->giver = giver;
     due->was_live = join->was_live;
@@ -324,7 +339,7 @@ void ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_row *row, ctr_la
     bool whole = row->whole;
     cells_reader cells = open_cells(showing, row);
     row->whole = false;
-    if (later->n > 0) qsort(later->rows, later->n, later->size, by_rowid);
+    if (later->n > 0) qsort(later->rows, later->n, later->size, by_row_and_turn);
     family all = open_family(showing, later->rows, deletions ? 0 : later->n, later->size);
     for (size_t i = 0; i < later->n && ctr_rc(row->conn) == SQLITE_OK; i++) {
         show_due(&cells, later, &all, i, what);

@@ -271,25 +271,25 @@ SELECT count(*) FROM counter_state WHERE kind = 'answer';
 --= 0
 
 -- # an-answer-goes-to-the-table-whatever-it-is-called-now
-ATTACH 'aux.db' AS aux;
+ATTACH 'office.db' AS office;
 CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER);
-CREATE TABLE aux.products(sku TEXT PRIMARY KEY, stock INTEGER);
+CREATE TABLE office.products(sku TEXT PRIMARY KEY, stock INTEGER);
 INSERT INTO main.products VALUES ('tea', 10);
-INSERT INTO aux.products VALUES ('tea', 10);
+INSERT INTO office.products VALUES ('tea', 10);
 SELECT counter_track('main.products', 'stock');
 --= 1
-SELECT counter_track('aux.products', 'stock');
+SELECT counter_track('office.products', 'stock');
 --= 1
 ALTER TABLE main.products RENAME TO wares;
-SELECT * FROM counter_pull('aux');
+SELECT * FROM counter_pull('office');
 --!~ counter_pull: table *: two files counted * SELECT counter_opening('wares', 'same', *
-SELECT counter_opening('aux.products_counters', 'same', (SELECT name FROM main.counter_state WHERE kind = 'opening'));
+SELECT counter_opening('office.products_counters', 'same', (SELECT name FROM main.counter_state WHERE kind = 'opening'));
 --= 0
-SELECT rows_changed FROM counter_pull('aux');
+SELECT rows_changed FROM counter_pull('office');
 --= 1
 SELECT stock FROM wares;
 --= 10
-SELECT counter_opening('wares', 'add', (SELECT name FROM aux.counter_state WHERE kind = 'opening'));
+SELECT counter_opening('wares', 'add', (SELECT name FROM office.counter_state WHERE kind = 'opening'));
 --= 0
 
 -- # an-answer-is-taken-back-with-its-savepoint-and-its-transaction
@@ -519,3 +519,33 @@ SELECT counter_track('products', 'stock');
 --= 0
 SELECT counter_opening('products', 'same');
 --= 0
+
+-- # a-row-that-an-answer-and-the-pull-both-change-is-shown-before-the-row-that-refers-to-it
+PRAGMA foreign_keys = ON;
+ATTACH 'office.db' AS office;
+CREATE TABLE main.t(k TEXT PRIMARY KEY NOT NULL, up TEXT REFERENCES t, n INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE office.t(k TEXT PRIMARY KEY NOT NULL, up TEXT REFERENCES t, n INTEGER NOT NULL DEFAULT 0);
+INSERT INTO main.t(k, n) VALUES ('a', 10), ('b', 20), ('c', 30);
+INSERT INTO office.t(k, n) VALUES ('a', 12), ('b', 22), ('c', 32);
+SELECT counter_replicate('main.t', 'n');
+--= 3
+SELECT counter_replicate('office.t', 'n');
+--= 3
+SELECT counter_opening('t', 'add', (SELECT name FROM office.counter_state WHERE kind = 'opening'));
+--= 0
+SELECT rows_changed > 0 FROM counter_sync('office');
+--= 1
+UPDATE office.t SET up = 'b' WHERE k = 'a';
+UPDATE office.t SET n = n + 1;
+SELECT counter_opening('office.t', 'same', (SELECT name FROM main.counter_state WHERE kind = 'opening'));
+--= 3
+SELECT rows_changed > 0 FROM counter_pull('office');
+--= 1
+SELECT * FROM main.t ORDER BY k;
+--= a|b|13
+--= b|NULL|23
+--= c|NULL|33
+SELECT * FROM office.t ORDER BY k;
+--= a|b|13
+--= b|NULL|23
+--= c|NULL|33
