@@ -429,7 +429,8 @@ static void show_spread(ctr_answer *answer, ctr_tab *tab, const ctr_tracked *tra
 
 enum { REPLACED_ROW, REPLACED_CHANGE, REPLACED_IS_OWN, REPLACED_NOW };
 
-/* The file whose row it is inserts it again in the merge that replaces it, unless the table refuses. */
+/* The file whose row it is inserts it again in the merge that replaces it, unless the table
+ * refuses. */
 static bool is_refused(sqlite3_stmt *row)
 {
     return sqlite3_column_int(row, REPLACED_IS_OWN) &&
