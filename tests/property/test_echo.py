@@ -11,7 +11,7 @@ import random
 
 import pytest
 
-from conftest import EXAMPLES, SEED
+from conftest import EXAMPLES, SEED, needs_journal
 from files import connect, optimize
 
 
@@ -168,6 +168,7 @@ def pair(tmp_path):
         file.db.close()
 
 
+@needs_journal
 def test_a_device_is_not_sent_back_what_it_has_brought(pair):
     server, device = pair
     server.count(1, random.Random(0))
@@ -184,6 +185,7 @@ def test_a_device_is_not_sent_back_what_it_has_brought(pair):
     assert value(device.db, "SELECT n FROM t WHERE k = 'mine'") == 5
 
 
+@needs_journal
 @pytest.mark.parametrize("lost", ["request", "answer"])
 def test_after_a_lost_answer_everything_comes(pair, lost):
     server, device = pair

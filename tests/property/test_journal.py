@@ -15,7 +15,7 @@ import time
 
 import pytest
 
-from conftest import EXAMPLES, SEED
+from conftest import EXAMPLES, SEED, needs_journal
 from files import connect
 
 WORKER = str(pathlib.Path(__file__).with_name("worker.py"))
@@ -257,6 +257,7 @@ def test_segments_of_the_same_rows_become_one_when_they_are_four_times_as_long_a
     check(db)
 
 
+@needs_journal
 def test_hot_rows_take_a_few_bytes(db):
     for _ in range(200):
         count(db, ["hot"])

@@ -3,13 +3,12 @@ it writes; what is folded, damaged, dropped or renamed in one table changes noth
 """
 
 import contextlib
-import pathlib
 import random
 import sqlite3
 
 import pytest
 
-from conftest import EXAMPLES, SEED
+from conftest import EXAMPLES, SEED, needs_journal
 from files import connect, groups
 from test_journal import late
 
@@ -320,7 +319,7 @@ def test_whatever_happens_to_some_tables_each_shows_what_was_counted_in_it(tmp_p
             raise
 
 
-@pytest.mark.skipif("bounds" in pathlib.Path(__file__).parts, reason="a build with such limits has no long journal")
+@needs_journal
 def test_a_commit_after_a_savepoint_was_rolled_back_carries_over_what_two_tables_have_in_a_long_journal(tmp_path):
     path = str(tmp_path / "long.db")
     tables = ["a", "b"] + [f"z{i}" for i in range(200)]

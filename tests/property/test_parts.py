@@ -15,7 +15,7 @@ import sqlite3
 
 import pytest
 
-from conftest import EXAMPLES, SEED
+from conftest import EXAMPLES, SEED, needs_journal
 from files import connect, optimize
 
 KEYS = "abc"
@@ -346,6 +346,7 @@ def test_one_increment_among_ten_thousand_devices_is_a_download_of_less_than_a_k
     assert server.digests() == device.digests()
 
 
+@needs_journal
 def test_a_segment_lists_255_writers_of_a_row_and_older_ones_with_the_whole_row(make):
     server, device = make("server"), make("device")
     bring(server.db, value(server.db, many_shards(300)))
