@@ -280,6 +280,7 @@ build/bounds/short: LIMITS := -DCTR_LINE_VALUES_MOST=200
 build/bounds/short: BOUNDED := tests/property/test_all_ways.py
 build/bounds/short: BOUNDED_SCRIPTS :=
 $(filter-out %/short,$(BOUNDS)): BOUNDED_SCRIPTS := tests/sql/*.sql
+build/bounds/none: BOUNDED_SCRIPTS := -j tests/sql/*.sql
 $(filter-out %/short,$(BOUNDS)): BOUNDED := tests/fault tests/property
 test-bounds: $(BOUNDS)
 $(BOUNDS): build/bounds/%:

@@ -873,6 +873,7 @@ SELECT table_name, counter_key_json(key) FROM counter_changes(0) WHERE table_nam
 --= w|["y"]
 
 -- # a-bucket-has-no-number-up-to-which-it-goes
+--@ journal
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1);
 SELECT upto = seq + 1, bucket FROM counter_changes(0);

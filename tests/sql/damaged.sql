@@ -319,6 +319,7 @@ SELECT counter_id();
 --! counter_id: counter_replica lacks a column: the file is damaged, or of a version that was never released
 
 -- # integrity-check-finds-a-row-that-no-delta-would-find
+--@ journal
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1), ('y', 1);
 BEGIN;
@@ -628,6 +629,7 @@ SELECT counter_add('t', 'n', 1, 'a');
 --= 1
 
 -- # segments-that-overlap-are-found-when-they-become-one
+--@ journal
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1), ('y', 1);
 INSERT INTO v(v) VALUES('optimize');

@@ -325,6 +325,7 @@ INSERT INTO t_counters(t_counters) VALUES ('integrity-check');
 --! t_counters: integrity-check: the stored table t_counters_cells has at the row id of another row ('b'): counter_track or counter_replicate of the tracked table puts it right
 
 -- # triggers-that-are-made-again-are-noticed-by-the-same-transaction-and-by-a-reader
+--@ journal
 CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
 SELECT counter_track('t', 'n');
 --= 0

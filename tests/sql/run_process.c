@@ -1,12 +1,12 @@
 /* run_process.c - runs the scripts of this folder in process.
  *
- *     run_process [-aosu] [-c case | -x case] file.sql ...
+ *     run_process [-ajosu] [-c case | -x case] file.sql ...
  *
  * script.h tells what they say. After each case all of its connections must close with SQLITE_OK,
  * and SQLite must use as much memory as before. -c: only this case; -x: all but this one; -s: none
  * after the first that fails; -u: main.db has its texts in UTF-16, without the cases that are
- * "not-utf-16"; -a: without those that need extended attributes; -o: without
- * those that need what SQLite may omit.
+ * "not-utf-16"; without those that need: -a: extended attributes; -j: a journal; -o: what SQLite
+ * may omit.
  */
 #define _XOPEN_SOURCE 700
 
@@ -23,7 +23,7 @@ static const char *file, *case_name;
 static int line;
 static int cases_passed, cases_failed;
 static const char *wanted, *unwanted;
-static bool stops, in_utf16, without_attributes, omits;
+static bool stops, in_utf16, without_attributes, without_journal, omits;
 
 static void say_where(void)
 {
@@ -58,7 +58,8 @@ static void run_case(const script_case *c)
 static bool is_chosen(const script_case *c)
 {
     if (c->shell_only || (in_utf16 && c->not_utf16) || (without_attributes && c->attributes) ||
-        (omits && c->whole_sqlite) || (stops && cases_failed > 0))
+        (without_journal && c->journal) || (omits && c->whole_sqlite) ||
+        (stops && cases_failed > 0))
         return false;
     if (wanted && strcmp(wanted, c->name) != 0) return false;
     return !unwanted || strcmp(unwanted, c->name) != 0;
@@ -84,9 +85,10 @@ int main(int argc, char **argv)
 #else
     (void)say_where;
 #endif
-    while ((option = getopt(argc, argv, "aosuc:x:")) != -1) {
+    while ((option = getopt(argc, argv, "ajosuc:x:")) != -1) {
         switch (option) {
         case 'a': without_attributes = true; break;
+        case 'j': without_journal = true; break;
         case 'o': omits = true; break;
         case 's': stops = true; break;
         case 'u':

@@ -82,7 +82,7 @@ def directive(text, line):
         lines = [f"PRAGMA trusted_schema = {value};"]
     elif name == "columns":
         lines = [f".limit column {value}"]
-    elif name in ("shell-only", "not-wal", "not-utf-16", "attributes", "whole-sqlite") or (name == "since" and is_since(value)):
+    elif name in ("shell-only", "not-wal", "not-utf-16", "attributes", "journal", "whole-sqlite") or (name == "since" and is_since(value)):
         lines = []
     elif name in ("process-only", "connection", "since"):
         return None

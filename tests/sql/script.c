@@ -114,6 +114,8 @@ static void add_directive(reader *in, const char *text)
         c->not_utf16 = true;
     else if (strcmp(text, "attributes") == 0)
         c->attributes = true;
+    else if (strcmp(text, "journal") == 0)
+        c->journal = true;
     else if (strcmp(text, "whole-sqlite") == 0)
         c->whole_sqlite = true;
     else if (strcmp(text, "process-only") != 0)

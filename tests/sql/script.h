@@ -13,7 +13,8 @@
  *                          process-only, since 3.35 (with an older SQLite the case is left out),
  *                          not-wal (left out where main.db is put under WAL), not-utf-16 (left out
  *                          where it has its texts in that), attributes (left out where files have
- *                          none, as under Wine), whole-sqlite (left out where SQLite is built
+ *                          none, as under Wine), journal (left out where that keeps nothing,
+ *                          as in make test-bounds), whole-sqlite (left out where SQLite is built
  *                          without WAL and UTF-16, as for browsers)
  *     -- anything else     a comment
  *
@@ -42,7 +43,7 @@ typedef struct script_step {
 
 typedef struct script_case {
     char *name;
-    bool shell_only, not_wal, not_utf16, attributes, whole_sqlite;
+    bool shell_only, not_wal, not_utf16, attributes, journal, whole_sqlite;
     script_step *steps;
     size_t n;
 } script_case;
