@@ -48,6 +48,9 @@ class Case:
     skipped: bool = False
     wrong: tuple = None  # (line, what is wrong with the script)
 
+# Of a build or a file; all hold here.
+CONDITIONS = "shell-only", "not-wal", "not-utf-16", "attributes", "journal", "whole-sqlite"
+
 
 def matches(expected, is_glob, got):
     if is_glob:
@@ -82,7 +85,7 @@ def directive(text, line):
         lines = [f"PRAGMA trusted_schema = {value};"]
     elif name == "columns":
         lines = [f".limit column {value}"]
-    elif name in ("shell-only", "not-wal", "not-utf-16", "attributes", "journal", "whole-sqlite") or (name == "since" and is_since(value)):
+    elif name in CONDITIONS or (name == "since" and is_since(value)):
         lines = []
     elif name in ("process-only", "connection", "since"):
         return None
