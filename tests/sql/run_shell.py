@@ -48,6 +48,7 @@ class Case:
     skipped: bool = False
     wrong: tuple = None  # (line, what is wrong with the script)
 
+
 # Of a build or a file; all hold here.
 CONDITIONS = "shell-only", "not-wal", "not-utf-16", "attributes", "journal", "whole-sqlite"
 
