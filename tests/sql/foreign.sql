@@ -544,3 +544,64 @@ UPDATE c SET name = 'y';
 INSERT INTO opened SELECT s.id, s.value FROM counter_changes(0) AS f, counter_change(f.change) AS c, counter_shards(c.cell) AS s WHERE f.table_name = 'c';
 SELECT count(*), count(DISTINCT id), min(value), max(value) FROM opened;
 --= 2|1|6|6
+
+-- # rows-below-others-are-shown-again-in-a-transaction-that-has-changed-the-schema
+PRAGMA foreign_keys = ON;
+ATTACH 'office.db' AS office;
+CREATE TABLE main.t(k TEXT PRIMARY KEY NOT NULL, up TEXT REFERENCES t DEFERRABLE INITIALLY DEFERRED, u TEXT UNIQUE);
+CREATE TABLE office.t(k TEXT PRIMARY KEY NOT NULL, up TEXT REFERENCES t DEFERRABLE INITIALLY DEFERRED, u TEXT UNIQUE);
+SELECT counter_replicate('main.t');
+--= 0
+SELECT counter_replicate('office.t');
+--= 0
+INSERT INTO main.t VALUES ('a', NULL, NULL);
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+INSERT INTO main.t VALUES ('x', NULL, 'p');
+INSERT INTO office.t VALUES ('y', NULL, 'p'), ('z', 'y', NULL);
+UPDATE office.t SET up = 'y' WHERE k = 'a';
+BEGIN;
+CREATE TABLE main.other(x);
+SELECT rows_changed FROM counter_pull('office');
+--= 3
+COMMIT;
+UPDATE main.t SET u = NULL WHERE k = 'x';
+SELECT rows_changed FROM counter_pull('office');
+--= 0
+SELECT * FROM main.t ORDER BY k;
+--= a|y|NULL
+--= x|NULL|NULL
+--= y|NULL|p
+--= z|y|NULL
+
+-- # rows-that-refer-to-each-other-are-shown-in-a-transaction-that-has-changed-the-schema
+PRAGMA foreign_keys = ON;
+ATTACH 'office.db' AS office;
+CREATE TABLE main.t(k TEXT PRIMARY KEY NOT NULL, up TEXT REFERENCES t DEFERRABLE INITIALLY DEFERRED, u TEXT UNIQUE);
+CREATE TABLE office.t(k TEXT PRIMARY KEY NOT NULL, up TEXT REFERENCES t DEFERRABLE INITIALLY DEFERRED, u TEXT UNIQUE);
+SELECT counter_replicate('main.t');
+--= 0
+SELECT counter_replicate('office.t');
+--= 0
+INSERT INTO main.t VALUES ('x', NULL, 'p');
+BEGIN;
+INSERT INTO office.t VALUES ('a', 'b', NULL), ('b', 'a', 'p'), ('c', 'd', NULL), ('d', 'c', NULL);
+COMMIT;
+BEGIN;
+CREATE TABLE main.other(x);
+SELECT rows_changed FROM counter_pull('office');
+--= 4
+COMMIT;
+SELECT * FROM main.t ORDER BY k;
+--= c|d|NULL
+--= d|c|NULL
+--= x|NULL|p
+UPDATE main.t SET u = NULL WHERE k = 'x';
+SELECT rows_changed FROM counter_pull('office');
+--= 0
+SELECT * FROM main.t ORDER BY k;
+--= a|b|NULL
+--= b|a|p
+--= c|d|NULL
+--= d|c|NULL
+--= x|NULL|NULL
