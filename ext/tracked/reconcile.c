@@ -929,6 +929,21 @@ static bool shows_listed(const ctr_tracked_row *row)
     return true;
 }
 
+/* Lists what a row that is listed as deleted shows in counters that were added since. */
+static void list_added(ctr_tracked_row *row)
+{
+    ctr_table *table = row->table;
+    bool any = false;
+    for (int i = 0; i < table->shape.n_counters; i++) {
+        any = any || (!row->apart.is_in[i] && !row->now[i].none);
+        row->after[i] = ctr_row_state(table->row, i);
+    }
+    if (!any) return;
+    const ctr_merged_row life = {.is_live = false};
+    reports_list(table, &life, row->now, row->after);
+    ctr_apart_explain(table->row->tab, table->row->rowid, row->apart.why);
+}
+
 /* Fails if a row was inserted, while its triggers did not run, under a number that SQLite had given
  * to one that waits or is deleted: a migration has built the table anew, and its sequence goes by
  * what is shown. The two would be one row. Returns whether it failed. */
@@ -963,8 +978,10 @@ static void reconcile_found(ctr_tracked_row *row)
     if (refuse_number_given_again(row)) return;
     const ctr_opening *opening = reports_opening(table);
     if (row->apart.ended && !(opening && opening->values == CTR_VALUES_WRITTEN) &&
-        shows_listed(row))
-        return; /* nobody has written it */
+        shows_listed(row)) {
+        list_added(row); /* nobody has written it */
+        return;
+    }
     if (row->apart.ended) reconcile_revive(row);
     if (expected && !row->is_apart && !stamps) return;
     count_values(row, false);

@@ -605,3 +605,48 @@ SELECT * FROM main.t ORDER BY k;
 --= c|d|NULL
 --= d|c|NULL
 --= x|NULL|NULL
+
+-- # a-counter-is-added-while-a-row-is-to-be-deleted-and-the-row-comes-again
+ATTACH 'office.db' AS office;
+CREATE TABLE main.t(k TEXT PRIMARY KEY NOT NULL, up TEXT REFERENCES t, n INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE office.t(k TEXT PRIMARY KEY NOT NULL, up TEXT REFERENCES t, n INTEGER NOT NULL DEFAULT 0);
+SELECT counter_replicate('main.t', 'n');
+--= 0
+SELECT counter_replicate('office.t', 'n');
+--= 0
+INSERT INTO main.t VALUES ('a', NULL, 10), ('b', NULL, 20), ('c', NULL, 30), ('d', NULL, 40);
+SELECT rows_changed FROM counter_sync('office');
+--= 4
+UPDATE main.t SET up = 'a' WHERE k = 'b';
+UPDATE main.t SET up = 'c' WHERE k = 'd';
+DELETE FROM office.t WHERE k IN ('a', 'c');
+SELECT rows_changed FROM counter_pull('office');
+--= 2
+ALTER TABLE main.t ADD COLUMN m INTEGER NOT NULL DEFAULT 0;
+UPDATE main.t SET m = 4 WHERE k IN ('a', 'c');
+SELECT counter_replicate('main.t', 'm');
+--= 0
+SELECT row_key, column_name, shown, merged, why FROM counter_tracked WHERE row_key IS NOT NULL;
+--= ('a')|n|10|NULL|FOREIGN KEY constraint failed: the row ('b') of t refers to it by up
+--= ('a')|m|4|NULL|FOREIGN KEY constraint failed: the row ('b') of t refers to it by up
+--= ('c')|n|30|NULL|FOREIGN KEY constraint failed: the row ('d') of t refers to it by up
+--= ('c')|m|4|NULL|FOREIGN KEY constraint failed: the row ('d') of t refers to it by up
+INSERT INTO office.t VALUES ('a', NULL, 3);
+UPDATE main.t SET n = n + 1 WHERE k = 'c';
+ALTER TABLE office.t ADD COLUMN m INTEGER NOT NULL DEFAULT 0;
+SELECT counter_replicate('office.t', 'm');
+--= 0
+SELECT rows_changed > 0 FROM counter_sync('office');
+--= 1
+SELECT * FROM main.t ORDER BY k;
+--= a|NULL|3|0
+--= b|a|20|0
+--= c|NULL|31|4
+--= d|c|40|0
+SELECT * FROM office.t ORDER BY k;
+--= a|NULL|3|0
+--= b|a|20|0
+--= c|NULL|31|4
+--= d|c|40|0
+SELECT counter_table_digest('t_counters') = counter_table_digest('t_counters', 'office');
+--= 1
