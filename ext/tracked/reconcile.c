@@ -796,7 +796,8 @@ static bool is_being_shown(const ctr_tracked_row *row, const ctr_shown *shown)
 
 /* ---- a row that goes on ---------------------------------------------------------------------- */
 
-/* Counts what the counters of the row show under the opening of its next life. */
+/* Counts what the counters of the row show under the opening of its next life. A column that shows
+ * NULL shows it in other files, too. */
 static void open_shown(ctr_tracked_row *row, uint32_t life)
 {
     ctr_conn *conn = row->table->joined.conn;
@@ -807,9 +808,14 @@ static void open_shown(ctr_tracked_row *row, uint32_t life)
     ctr_pack_folded(conn, &key, &table->shape, table->keys);
     if (ctr_catalog_named(&entry, table->joined.conn, table->schema, table->name))
         ctr_openings_of_life(conn, entry.birth, &key, life, opening.id);
-    for (int i = 0; i < table->shape.n_counters && ctr_rc(conn) == SQLITE_OK; i++)
-        if (row->apart.is_in[i] && !row->apart.shown[i].null)
-            ctr_write_open(table, &opening, i, row->apart.shown[i].n);
+    for (int i = 0; i < table->shape.n_counters && ctr_rc(conn) == SQLITE_OK; i++) {
+        const ctr_shown *shown = &row->apart.shown[i];
+        if (row->apart.is_in[i] && !shown->null)
+            ctr_write_open(table, &opening, i, shown->n);
+        else if (row->apart.is_in[i] && hides_null(table, i) &&
+                 ctr_write_check_end(table, i) == SQLITE_OK)
+            ctr_write_next_life(table, i, &(ctr_given){.is = false});
+    }
     ctr_catalog_close_entry(&entry);
     sqlite3_free(key.bytes);
 }

@@ -650,3 +650,35 @@ SELECT * FROM office.t ORDER BY k;
 --= d|c|40|0
 SELECT counter_table_digest('t_counters') = counter_table_digest('t_counters', 'office');
 --= 1
+
+-- # a-row-that-is-kept-against-its-deletion-shows-null-in-all-files
+ATTACH 'office.db' AS office;
+CREATE TABLE main.t(k TEXT PRIMARY KEY NOT NULL, up TEXT REFERENCES t, name TEXT, n INTEGER DEFAULT 0, m INTEGER DEFAULT 0);
+CREATE TABLE office.t(k TEXT PRIMARY KEY NOT NULL, up TEXT REFERENCES t, name TEXT, n INTEGER DEFAULT 0, m INTEGER DEFAULT 0);
+SELECT counter_replicate('main.t', 'n', 'm');
+--= 0
+SELECT counter_replicate('office.t', 'n', 'm');
+--= 0
+INSERT INTO main.t VALUES ('a', NULL, NULL, NULL, 5), ('b', NULL, NULL, 1, 1);
+SELECT rows_changed FROM counter_sync('office');
+--= 2
+UPDATE main.t SET up = 'a' WHERE k = 'b';
+DELETE FROM office.t WHERE k = 'a';
+SELECT rows_changed FROM counter_pull('office');
+--= 1
+UPDATE main.t SET name = 'A' WHERE k = 'a';
+SELECT rows_changed FROM counter_sync('office');
+--= 2
+SELECT * FROM main.t ORDER BY k;
+--= a|NULL|A|NULL|5
+--= b|a|NULL|1|1
+SELECT * FROM office.t ORDER BY k;
+--= a|NULL|A|NULL|5
+--= b|a|NULL|1|1
+SELECT counter_replicate('main.t');
+--= 0
+UPDATE main.t SET n = 3 WHERE k = 'a';
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+SELECT n FROM office.t WHERE k = 'a';
+--= 3
