@@ -24,8 +24,8 @@ typedef struct circle_row {
 
 typedef struct circles {
     ctr_pull *pull;
-    const ctr_foreign_keys *foreign;
-    circle_table *tables; /* owned; it does not move */
+    ctr_foreign_keys *foreign; /* held */
+    circle_table *tables;      /* owned; it does not move */
     int n_tables;
     circle_row *rows; /* owned; of each table in the order of ids */
     size_t n, room;
@@ -101,7 +101,7 @@ static void open_circles(circles *all)
 {
     ctr_conn *conn = all->pull->file->conn;
     ctr_pull *pull = all->pull;
-    all->foreign = ctr_foreign_keys_of(pull->file);
+    all->foreign = ctr_foreign_hold(pull->file);
     if (!all->foreign || all->foreign->n == 0) return;
     all->tables = sqlite3_malloc64(((size_t)pull->here.n + 1) * sizeof *all->tables);
     size_t size = ((size_t)all->foreign->n + 1) * sizeof(sqlite3_stmt *);
@@ -131,6 +131,7 @@ static void close_circles(circles *all)
         ctr_merge_close(&all->tables[i].merge);
     }
     for (int i = 0; all->referrers && i < all->foreign->n; i++) sqlite3_finalize(all->referrers[i]);
+    ctr_foreign_release(all->foreign);
     sqlite3_free(all->referrers);
     sqlite3_free(all->tables);
     sqlite3_free(all->rows);

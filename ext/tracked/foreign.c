@@ -16,16 +16,21 @@ static void free_pairs(ctr_foreign_key *key)
     key->n = 0;
 }
 
-static void free_keys(ctr_file *file)
+void ctr_foreign_release(ctr_foreign_keys *foreign)
 {
-    ctr_foreign_keys *foreign = file->foreign;
-    for (int i = 0; foreign && i < foreign->n; i++) {
+    if (!foreign || --foreign->holders > 0) return;
+    for (int i = 0; i < foreign->n; i++) {
         sqlite3_free(foreign->keys[i].child);
         sqlite3_free(foreign->keys[i].parent);
         free_pairs(&foreign->keys[i]);
     }
-    if (foreign) sqlite3_free(foreign->keys);
+    sqlite3_free(foreign->keys);
     sqlite3_free(foreign);
+}
+
+static void free_keys(ctr_file *file)
+{
+    ctr_foreign_release(file->foreign);
     file->foreign = NULL;
 }
 
@@ -148,7 +153,7 @@ const ctr_foreign_keys *ctr_foreign_keys_of(ctr_file *file)
         ctr_problem_nomem(file->conn);
         return NULL;
     }
-    *foreign = (ctr_foreign_keys){.as_of = file->schemas};
+    *foreign = (ctr_foreign_keys){.as_of = file->schemas, .holders = 1};
     file->foreign = foreign;
     file->free_foreign = free_keys;
     reading_keys reading = {.foreign = foreign, .objects = objects};
@@ -163,6 +168,13 @@ const ctr_foreign_keys *ctr_foreign_keys_of(ctr_file *file)
     if (ctr_rc(file->conn) == SQLITE_OK) return foreign;
     free_keys(file);
     return NULL;
+}
+
+ctr_foreign_keys *ctr_foreign_hold(ctr_file *file)
+{
+    ctr_foreign_keys *foreign = ctr_foreign_keys_of(file) ? file->foreign : NULL;
+    if (foreign) foreign->holders++;
+    return foreign;
 }
 
 bool ctr_foreign_is_child(const ctr_foreign_keys *foreign, const char *table)

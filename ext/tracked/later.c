@@ -106,8 +106,8 @@ static bool read_cells(cells_reader *cells, int64_t rowid)
 enum family_state { ROW_NEW, ROW_CALLED_PARENTS, ROW_DONE };
 
 typedef struct family {
-    const ctr_foreign_keys *foreign; /* NULL: the table does not refer to itself */
-    sqlite3_value **keys;            /* owned: room for the key of a parent */
+    ctr_foreign_keys *foreign; /* held; NULL: the table does not refer to itself */
+    sqlite3_value **keys;      /* owned: room for the key of a parent */
     const void *rows; /* borrowed: n_rows of `size` bytes, which begin with their ids, ascending */
     size_t n_rows, size;
     uint8_t *states; /* owned: by row, a family_state */
@@ -138,9 +138,11 @@ static family open_family(const ctr_showing *showing, const void *rows, size_t n
     const ctr_tracked *tracked = showing->tracked;
     if (n == 0 || !tracked->shape->replicated || !ctr_foreign_enforced(conn->db)) return all;
     const ctr_foreign_keys *foreign = ctr_foreign_keys_of(showing->tab->file);
-    for (int i = 0; foreign && i < foreign->n; i++)
-        if (is_to_itself(tracked, &foreign->keys[i])) all.foreign = foreign;
-    if (!all.foreign) return all;
+    bool is = false;
+    for (int i = 0; foreign && i < foreign->n && !is; i++)
+        is = is_to_itself(tracked, &foreign->keys[i]);
+    if (!is) return all;
+    all.foreign = ctr_foreign_hold(showing->tab->file);
     all.keys = sqlite3_malloc64(((size_t)tracked->shape->n_keys + 1) * sizeof *all.keys);
     all.states = sqlite3_malloc64(n);
     if (all.states) memset(all.states, ROW_NEW, n);
@@ -150,6 +152,7 @@ static family open_family(const ctr_showing *showing, const void *rows, size_t n
 
 static void close_family(family *all)
 {
+    ctr_foreign_release(all->foreign);
     sqlite3_free(all->keys);
     sqlite3_free(all->states);
     sqlite3_free(all->stack);

@@ -796,7 +796,8 @@ static bool is_being_shown(const ctr_tracked_row *row, const ctr_shown *shown)
 
 /* ---- a row that goes on ---------------------------------------------------------------------- */
 
-/* Counts what the counters of the row show under the opening of its next life. */
+/* Counts what the counters of the row show under the opening of its next life. A column that shows
+ * NULL shows it in other files, too. */
 static void open_shown(ctr_tracked_row *row, uint32_t life)
 {
     ctr_conn *conn = row->table->joined.conn;
@@ -807,9 +808,14 @@ static void open_shown(ctr_tracked_row *row, uint32_t life)
     ctr_pack_folded(conn, &key, &table->shape, table->keys);
     if (ctr_catalog_named(&entry, table->joined.conn, table->schema, table->name))
         ctr_openings_of_life(conn, entry.birth, &key, life, opening.id);
-    for (int i = 0; i < table->shape.n_counters && ctr_rc(conn) == SQLITE_OK; i++)
-        if (row->apart.is_in[i] && !row->apart.shown[i].null)
-            ctr_write_open(table, &opening, i, row->apart.shown[i].n);
+    for (int i = 0; i < table->shape.n_counters && ctr_rc(conn) == SQLITE_OK; i++) {
+        const ctr_shown *shown = &row->apart.shown[i];
+        if (row->apart.is_in[i] && !shown->null)
+            ctr_write_open(table, &opening, i, shown->n);
+        else if (row->apart.is_in[i] && hides_null(table, i) &&
+                 ctr_write_check_end(table, i) == SQLITE_OK)
+            ctr_write_next_life(table, i, &(ctr_given){.is = false});
+    }
     ctr_catalog_close_entry(&entry);
     sqlite3_free(key.bytes);
 }
@@ -929,6 +935,21 @@ static bool shows_listed(const ctr_tracked_row *row)
     return true;
 }
 
+/* Lists what a row that is listed as deleted shows in counters that were added since. */
+static void list_added(ctr_tracked_row *row)
+{
+    ctr_table *table = row->table;
+    bool any = false;
+    for (int i = 0; i < table->shape.n_counters; i++) {
+        any = any || (!row->apart.is_in[i] && !row->now[i].none);
+        row->after[i] = ctr_row_state(table->row, i);
+    }
+    if (!any) return;
+    const ctr_merged_row life = {.is_live = false};
+    reports_list(table, &life, row->now, row->after);
+    ctr_apart_explain(table->row->tab, table->row->rowid, row->apart.why);
+}
+
 /* Fails if a row was inserted, while its triggers did not run, under a number that SQLite had given
  * to one that waits or is deleted: a migration has built the table anew, and its sequence goes by
  * what is shown. The two would be one row. Returns whether it failed. */
@@ -963,8 +984,10 @@ static void reconcile_found(ctr_tracked_row *row)
     if (refuse_number_given_again(row)) return;
     const ctr_opening *opening = reports_opening(table);
     if (row->apart.ended && !(opening && opening->values == CTR_VALUES_WRITTEN) &&
-        shows_listed(row))
-        return; /* nobody has written it */
+        shows_listed(row)) {
+        list_added(row); /* nobody has written it */
+        return;
+    }
     if (row->apart.ended) reconcile_revive(row);
     if (expected && !row->is_apart && !stamps) return;
     count_values(row, false);

@@ -135,6 +135,7 @@ typedef struct ctr_foreign_keys {
     int n;
     size_t room;
     unsigned as_of; /* ctr_file.schemas when they were read */
+    int holders;
 } ctr_foreign_keys;
 
 /* Looks for the children of rows of one tracked table. Begin with {.tracked = ..., .file = ...};
@@ -572,6 +573,11 @@ const char *ctr_constraints_unlike_default(ctr_conn *conn, const ctr_described *
 /* Returns the foreign keys that tables of the file declare, lent until the schema changes; NULL on
  * error. */
 const ctr_foreign_keys *ctr_foreign_keys_of(ctr_file *file);
+
+/* The same for one who writes rows meanwhile: where the transaction has changed the schema, SQLite
+ * reads it anew once a row is undone. Release them; NULL is released, too. */
+ctr_foreign_keys *ctr_foreign_hold(ctr_file *file);
+void ctr_foreign_release(ctr_foreign_keys *foreign);
 
 /* Return whether the table has a foreign key; is the parent of one; refers to itself, perhaps
  * through other tables. */

@@ -544,3 +544,141 @@ UPDATE c SET name = 'y';
 INSERT INTO opened SELECT s.id, s.value FROM counter_changes(0) AS f, counter_change(f.change) AS c, counter_shards(c.cell) AS s WHERE f.table_name = 'c';
 SELECT count(*), count(DISTINCT id), min(value), max(value) FROM opened;
 --= 2|1|6|6
+
+-- # rows-below-others-are-shown-again-in-a-transaction-that-has-changed-the-schema
+PRAGMA foreign_keys = ON;
+ATTACH 'office.db' AS office;
+CREATE TABLE main.t(k TEXT PRIMARY KEY NOT NULL, up TEXT REFERENCES t DEFERRABLE INITIALLY DEFERRED, u TEXT UNIQUE);
+CREATE TABLE office.t(k TEXT PRIMARY KEY NOT NULL, up TEXT REFERENCES t DEFERRABLE INITIALLY DEFERRED, u TEXT UNIQUE);
+SELECT counter_replicate('main.t');
+--= 0
+SELECT counter_replicate('office.t');
+--= 0
+INSERT INTO main.t VALUES ('a', NULL, NULL);
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+INSERT INTO main.t VALUES ('x', NULL, 'p');
+INSERT INTO office.t VALUES ('y', NULL, 'p'), ('z', 'y', NULL);
+UPDATE office.t SET up = 'y' WHERE k = 'a';
+BEGIN;
+CREATE TABLE main.other(x);
+SELECT rows_changed FROM counter_pull('office');
+--= 3
+COMMIT;
+UPDATE main.t SET u = NULL WHERE k = 'x';
+SELECT rows_changed FROM counter_pull('office');
+--= 0
+SELECT * FROM main.t ORDER BY k;
+--= a|y|NULL
+--= x|NULL|NULL
+--= y|NULL|p
+--= z|y|NULL
+
+-- # rows-that-refer-to-each-other-are-shown-in-a-transaction-that-has-changed-the-schema
+PRAGMA foreign_keys = ON;
+ATTACH 'office.db' AS office;
+CREATE TABLE main.t(k TEXT PRIMARY KEY NOT NULL, up TEXT REFERENCES t DEFERRABLE INITIALLY DEFERRED, u TEXT UNIQUE);
+CREATE TABLE office.t(k TEXT PRIMARY KEY NOT NULL, up TEXT REFERENCES t DEFERRABLE INITIALLY DEFERRED, u TEXT UNIQUE);
+SELECT counter_replicate('main.t');
+--= 0
+SELECT counter_replicate('office.t');
+--= 0
+INSERT INTO main.t VALUES ('x', NULL, 'p');
+BEGIN;
+INSERT INTO office.t VALUES ('a', 'b', NULL), ('b', 'a', 'p'), ('c', 'd', NULL), ('d', 'c', NULL);
+COMMIT;
+BEGIN;
+CREATE TABLE main.other(x);
+SELECT rows_changed FROM counter_pull('office');
+--= 4
+COMMIT;
+SELECT * FROM main.t ORDER BY k;
+--= c|d|NULL
+--= d|c|NULL
+--= x|NULL|p
+UPDATE main.t SET u = NULL WHERE k = 'x';
+SELECT rows_changed FROM counter_pull('office');
+--= 0
+SELECT * FROM main.t ORDER BY k;
+--= a|b|NULL
+--= b|a|p
+--= c|d|NULL
+--= d|c|NULL
+--= x|NULL|NULL
+
+-- # a-counter-is-added-while-a-row-is-to-be-deleted-and-the-row-comes-again
+ATTACH 'office.db' AS office;
+CREATE TABLE main.t(k TEXT PRIMARY KEY NOT NULL, up TEXT REFERENCES t, n INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE office.t(k TEXT PRIMARY KEY NOT NULL, up TEXT REFERENCES t, n INTEGER NOT NULL DEFAULT 0);
+SELECT counter_replicate('main.t', 'n');
+--= 0
+SELECT counter_replicate('office.t', 'n');
+--= 0
+INSERT INTO main.t VALUES ('a', NULL, 10), ('b', NULL, 20), ('c', NULL, 30), ('d', NULL, 40);
+SELECT rows_changed FROM counter_sync('office');
+--= 4
+UPDATE main.t SET up = 'a' WHERE k = 'b';
+UPDATE main.t SET up = 'c' WHERE k = 'd';
+DELETE FROM office.t WHERE k IN ('a', 'c');
+SELECT rows_changed FROM counter_pull('office');
+--= 2
+ALTER TABLE main.t ADD COLUMN m INTEGER NOT NULL DEFAULT 0;
+UPDATE main.t SET m = 4 WHERE k IN ('a', 'c');
+SELECT counter_replicate('main.t', 'm');
+--= 0
+SELECT row_key, column_name, shown, merged, why FROM counter_tracked WHERE row_key IS NOT NULL;
+--= ('a')|n|10|NULL|FOREIGN KEY constraint failed: the row ('b') of t refers to it by up
+--= ('a')|m|4|NULL|FOREIGN KEY constraint failed: the row ('b') of t refers to it by up
+--= ('c')|n|30|NULL|FOREIGN KEY constraint failed: the row ('d') of t refers to it by up
+--= ('c')|m|4|NULL|FOREIGN KEY constraint failed: the row ('d') of t refers to it by up
+INSERT INTO office.t VALUES ('a', NULL, 3);
+UPDATE main.t SET n = n + 1 WHERE k = 'c';
+ALTER TABLE office.t ADD COLUMN m INTEGER NOT NULL DEFAULT 0;
+SELECT counter_replicate('office.t', 'm');
+--= 0
+SELECT rows_changed > 0 FROM counter_sync('office');
+--= 1
+SELECT * FROM main.t ORDER BY k;
+--= a|NULL|3|0
+--= b|a|20|0
+--= c|NULL|31|4
+--= d|c|40|0
+SELECT * FROM office.t ORDER BY k;
+--= a|NULL|3|0
+--= b|a|20|0
+--= c|NULL|31|4
+--= d|c|40|0
+SELECT counter_table_digest('t_counters') = counter_table_digest('t_counters', 'office');
+--= 1
+
+-- # a-row-that-is-kept-against-its-deletion-shows-null-in-all-files
+ATTACH 'office.db' AS office;
+CREATE TABLE main.t(k TEXT PRIMARY KEY NOT NULL, up TEXT REFERENCES t, name TEXT, n INTEGER DEFAULT 0, m INTEGER DEFAULT 0);
+CREATE TABLE office.t(k TEXT PRIMARY KEY NOT NULL, up TEXT REFERENCES t, name TEXT, n INTEGER DEFAULT 0, m INTEGER DEFAULT 0);
+SELECT counter_replicate('main.t', 'n', 'm');
+--= 0
+SELECT counter_replicate('office.t', 'n', 'm');
+--= 0
+INSERT INTO main.t VALUES ('a', NULL, NULL, NULL, 5), ('b', NULL, NULL, 1, 1);
+SELECT rows_changed FROM counter_sync('office');
+--= 2
+UPDATE main.t SET up = 'a' WHERE k = 'b';
+DELETE FROM office.t WHERE k = 'a';
+SELECT rows_changed FROM counter_pull('office');
+--= 1
+UPDATE main.t SET name = 'A' WHERE k = 'a';
+SELECT rows_changed FROM counter_sync('office');
+--= 2
+SELECT * FROM main.t ORDER BY k;
+--= a|NULL|A|NULL|5
+--= b|a|NULL|1|1
+SELECT * FROM office.t ORDER BY k;
+--= a|NULL|A|NULL|5
+--= b|a|NULL|1|1
+SELECT counter_replicate('main.t');
+--= 0
+UPDATE main.t SET n = 3 WHERE k = 'a';
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+SELECT n FROM office.t WHERE k = 'a';
+--= 3
