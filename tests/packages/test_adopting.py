@@ -54,6 +54,8 @@ def test_python_plans_and_adopts(counter, tmp_path):
 def test_python_says_that_there_is_no_program(counter, tmp_path, monkeypatch):
     application(tmp_path / "app.db", "rails")
     monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr("sysconfig.get_path", lambda name: "/nowhere")  # make install may have put one there
+    monkeypatch.setattr("sys.executable", "/nowhere/python3")
     with pytest.raises(counter.SyncError, match="^the program sqlite-counter is neither beside Python nor in PATH"):
         counter.adopt(tmp_path / "app.db")
 
