@@ -281,10 +281,9 @@ static void move_children(const due_again *due, const ctr_foreign_key *key, cons
     ctr_run_with(&run, CTR_SQL_REPLACED_MOVE_ALL, ":now i :was i", due->now, due->was);
 }
 
-/* The schema stays, so the foreign keys do. */
 static void move_all_children(const due_again *due)
 {
-    const ctr_foreign_keys *foreign = ctr_foreign_keys_of(due->file);
+    ctr_foreign_keys *foreign = ctr_foreign_hold(due->file);
     const char *own = ctr_tracked_key(due->tracked, 0)->name;
     for (int i = 0; foreign && i < foreign->n && ctr_rc(due->file->conn) == SQLITE_OK; i++) {
         const ctr_foreign_key *key = &foreign->keys[i];
@@ -293,6 +292,7 @@ static void move_all_children(const due_again *due)
             if (sqlite3_stricmp(key->pairs[j].to, own) == 0)
                 move_children(due, key, key->pairs[j].from);
     }
+    ctr_foreign_release(foreign);
 }
 
 /* ---- one that still stands ------------------------------------------------------------------- */
