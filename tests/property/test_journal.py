@@ -231,6 +231,7 @@ def test_the_journal_of_many_changes_stays_in_proportion_to_the_rows(db, batch):
     assert changed_since(db, 0) == set(ROWS)
 
 
+@needs_journal
 def test_eight_segments_of_a_level_become_one_of_the_next(db):
     """A long one first, else all become one before, as they are longer together than four times the longest."""
     count(db, ROWS[:500])
