@@ -661,6 +661,26 @@ static bool hides_null(ctr_table *table, int counter)
     return column && !column->blank.null;
 }
 
+/* Refuses NULL where counting begins, and other files would show another value: to tell them of it
+ * would end what they have counted. Returns whether it failed. */
+static bool refuse_null(ctr_table *table, int counter)
+{
+    const ctr_opening *opening = reports_opening(table);
+    if (!opening || !opening->opens[counter] || !hides_null(table, counter)) return false;
+    const ctr_tracked *tracked = reports_look(table)->tracked;
+    const ctr_tracked_column *column = ctr_tracked_column_of(tracked, counter);
+    char *key = ctr_problem_describe_key(table->keys, table->shape.n_keys);
+    if (!key) ctr_problem_nomem(table->joined.conn);
+    ctr_problem_set(
+        table->joined.conn, SQLITE_ERROR,
+        "the row %s has NULL in the counter %s, and other files would show its DEFAULT, "
+        "%lld: UPDATE \"%w\" SET \"%w\" = %lld WHERE \"%w\" IS NULL, before the call",
+        key ? key : "", column->name, (long long)column->blank.n, tracked->table, column->name,
+        (long long)column->blank.n, column->name);
+    sqlite3_free(key);
+    return true;
+}
+
 /* Counts one counter of the row that was found: its column shows `now`. `base` is the listed value
  * of a row that is apart; in others it is NULL, for the base is the counter. `adds`: the counter
  * has counts that the row never showed. */
@@ -672,6 +692,7 @@ static void count_value(ctr_table *table, int counter, const ctr_shown *base, co
     bool deleted = state.life % 2 == 0;
     if (ctr_rc(table->joined.conn) != SQLITE_OK || now->none) return;
     if (base && !deleted && ctr_tracked_same_shown(base, now)) return;
+    if (now->null && !adds && refuse_null(table, counter)) return;
     if (now->null) {
         if (!adds &&
             (counts || (deleted && !ctr_row_is_live(table->row)) || hides_null(table, counter)) &&

@@ -549,3 +549,32 @@ SELECT * FROM office.t ORDER BY k;
 --= a|b|13
 --= b|NULL|23
 --= c|NULL|33
+
+-- # null-that-stands-where-other-files-would-show-a-default-is-no-value-to-begin-with
+ATTACH 'office.db' AS office;
+CREATE TABLE main.t(k TEXT PRIMARY KEY NOT NULL, n INTEGER DEFAULT 0, m INTEGER);
+CREATE TABLE office.t(k TEXT PRIMARY KEY NOT NULL, n INTEGER DEFAULT 0, m INTEGER);
+INSERT INTO main.t VALUES ('a', NULL, NULL);
+INSERT INTO office.t VALUES ('a', 3, 4);
+SELECT counter_replicate('office.t', 'n', 'm', 'opening=same');
+--= 1
+SELECT counter_replicate('main.t', 'n', 'm', 'opening=same');
+--! counter_replicate: t: the row ('a') has NULL in the counter n, and other files would show its DEFAULT, 0: UPDATE "t" SET "n" = 0 WHERE "n" IS NULL, before the call
+SELECT count(*) FROM main.sqlite_master;
+--= 2
+UPDATE "t" SET "n" = 0 WHERE "n" IS NULL;
+SELECT counter_replicate('main.t', 'n', 'm', 'opening=same');
+--= 1
+SELECT rows_changed > 0 FROM counter_sync('office');
+--= 1
+UPDATE office.t SET n = n + 1, m = m + 1;
+SELECT rows_changed > 0 FROM counter_sync('office');
+--= 1
+SELECT * FROM main.t;
+--= a|4|5
+INSERT INTO main.t VALUES ('b', NULL, NULL);
+SELECT rows_changed > 0 FROM counter_sync('office');
+--= 1
+SELECT * FROM office.t ORDER BY k;
+--= a|4|5
+--= b|NULL|NULL
