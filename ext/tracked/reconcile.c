@@ -661,24 +661,38 @@ static bool hides_null(ctr_table *table, int counter)
     return column && !column->blank.null;
 }
 
-/* Refuses NULL where counting begins, and other files would show another value: to tell them of it
- * would end what they have counted. Returns whether it failed. */
-static bool refuse_null(ctr_table *table, int counter)
+/* Refuses a NULL that hides a DEFAULT where counting begins: to tell other files of it would end
+ * what they have counted. */
+static void refuse_null(ctr_table *table, int counter)
 {
-    const ctr_opening *opening = reports_opening(table);
-    if (!opening || !opening->opens[counter] || !hides_null(table, counter)) return false;
+    ctr_conn *conn = table->joined.conn;
     const ctr_tracked *tracked = reports_look(table)->tracked;
     const ctr_tracked_column *column = ctr_tracked_column_of(tracked, counter);
-    char *key = ctr_problem_describe_key(table->keys, table->shape.n_keys);
-    if (!key) ctr_problem_nomem(table->joined.conn);
+    const char *of_file = sqlite3_stricmp(table->schema, "main") == 0
+                              ? ""
+                              : ctr_text_print(conn, "\"%w\".", table->schema);
+    char *key = ctr_table_key_text(table);
     ctr_problem_set(
-        table->joined.conn, SQLITE_ERROR,
+        conn, SQLITE_ERROR,
         "the row %s has NULL in the counter %s, and other files would show its DEFAULT, "
-        "%lld: UPDATE \"%w\" SET \"%w\" = %lld WHERE \"%w\" IS NULL, before the call",
-        key ? key : "", column->name, (long long)column->blank.n, tracked->table, column->name,
+        "%lld: UPDATE %s\"%w\" SET \"%w\" = %lld WHERE \"%w\" IS NULL, before the call",
+        key, column->name, (long long)column->blank.n, of_file, tracked->table, column->name,
         (long long)column->blank.n, column->name);
     sqlite3_free(key);
-    return true;
+}
+
+/* NULL ends what was counted. In a row that others would show otherwise it is told, too, unless
+ * counting begins with it. */
+static void count_null(ctr_table *table, int counter, const ctr_summary *state)
+{
+    const ctr_opening *opening = reports_opening(table);
+    bool hides = hides_null(table, counter);
+    bool ends = hides || ctr_summary_counts(state) ||
+                (state->life % 2 == 0 && !ctr_row_is_live(table->row));
+    if (hides && opening && opening->opens[counter])
+        refuse_null(table, counter);
+    else if (ends && ctr_write_check_end(table, counter) == SQLITE_OK)
+        ctr_write_next_life(table, counter, &(ctr_given){.is = false});
 }
 
 /* Counts one counter of the row that was found: its column shows `now`. `base` is the listed value
@@ -692,12 +706,8 @@ static void count_value(ctr_table *table, int counter, const ctr_shown *base, co
     bool deleted = state.life % 2 == 0;
     if (ctr_rc(table->joined.conn) != SQLITE_OK || now->none) return;
     if (base && !deleted && ctr_tracked_same_shown(base, now)) return;
-    if (now->null && !adds && refuse_null(table, counter)) return;
     if (now->null) {
-        if (!adds &&
-            (counts || (deleted && !ctr_row_is_live(table->row)) || hides_null(table, counter)) &&
-            ctr_write_check_end(table, counter) == SQLITE_OK)
-            ctr_write_next_life(table, counter, &(ctr_given){.is = false});
+        if (!adds) count_null(table, counter, &state);
     } else if (deleted) {
         ctr_write_next_life(table, counter, &(ctr_given){.is = true, .n = now->n});
     } else if (base && !base->null) {
