@@ -1300,8 +1300,9 @@ static int64_t tracking_untrack(tracking_call *call)
  *
  * counter_untrack takes the last two alone.
  *
- * Errors: SQLITE_ERROR names a column that cannot be tracked; SQLITE_MISMATCH shows a value that is
- * no integer, with its row. They change nothing. */
+ * Errors: SQLITE_ERROR names a column that cannot be tracked, and of counter_replicate a row with
+ * NULL in a new counter that has another DEFAULT; SQLITE_MISMATCH shows a value that is no integer,
+ * with its row. They change nothing. */
 
 static const char COUNTER_TRACK[] = "counter_track", COUNTER_REPLICATE[] = "counter_replicate",
                   COUNTER_UNTRACK[] = "counter_untrack";
