@@ -94,17 +94,6 @@ def segments(db):
     return dict(db.execute("SELECT level, count(*) FROM counter_segments WHERE level > 0 GROUP BY 1"))
 
 
-def folds_late():
-    """Not where the limits of the journal are next to nothing: make test-bounds."""
-    with contextlib.closing(counter_file(":memory:", ["a"])) as db:
-        for _ in range(10):
-            count(db, ["a"])
-        return transactions(db) > 10
-
-
-late = pytest.mark.skipif(not folds_late(), reason="each commit folds, or nearly each")
-
-
 # ---- the list of changes ----
 
 def test_a_delta_has_what_has_changed_since_and_nothing_else(db):
@@ -274,7 +263,7 @@ def test_a_transaction_that_counts_in_one_row_again_and_again_has_one_amount(db)
     assert journal_bytes(db) < 50 and counted(db) == 100001
 
 
-@late
+@needs_journal
 @pytest.mark.parametrize("what", ["amounts", "transactions"])
 def test_a_commit_adds_up_a_journal_that_has_grown_in_few_rows(db, what):
     keys = [str(i) for i in range(10000)]
@@ -299,7 +288,7 @@ def test_a_commit_adds_up_a_journal_that_has_grown_in_few_rows(db, what):
     assert folded(db) == counted(db) == len(keys) + (AMOUNTS_MOST if what == "amounts" else TRANSACTIONS_MOST)
 
 
-@late
+@needs_journal
 def test_a_commit_folds_a_journal_that_has_grown_where_rows_lie_densest(db):
     keys = [str(i) for i in range(AMOUNTS_MOST * 2)]
     dense, thin = keys[:AMOUNTS_MOST // 2 - 1], keys[AMOUNTS_MOST // 2::3]
@@ -323,7 +312,7 @@ def test_a_commit_folds_a_journal_that_has_grown_where_rows_lie_densest(db):
     assert counted(db) == len(keys) + len(dense) + 41 * len(thin) + 1
 
 
-@late
+@needs_journal
 def test_a_fold_can_be_taken_back(db):
     count(db, ROWS[:300])
     count(db, ROWS[:200])
@@ -366,7 +355,7 @@ class Interrupt:
         return self.looks > 0
 
 
-@late
+@needs_journal
 @pytest.mark.parametrize("transaction", [False, True])
 def test_a_fold_that_is_interrupted_loses_nothing(tmp_path, transaction):
     """At any moment: it is done whole, or not at all, or the transaction is."""
@@ -417,7 +406,7 @@ def some_looks():
         yield at
 
 
-@late
+@needs_journal
 @pytest.mark.parametrize("amounts, looks", [(3, folding_looks), (AMOUNTS_MOST, some_looks)])
 def test_a_commit_that_folds_and_is_interrupted_is_done_whole_or_not_at_all(tmp_path, amounts, looks):
     """At any moment, between two cells that are written in place, too: where SQLite has rolled back, nothing goes on."""
@@ -485,7 +474,7 @@ def test_a_connection_that_takes_only_short_blobs_folds_and_lists_by_rows_that_i
 
 
 @journals
-@pytest.mark.parametrize("folds", [False, pytest.param(True, marks=late)])
+@pytest.mark.parametrize("folds", [False, pytest.param(True, marks=needs_journal)])
 def test_a_commit_that_finds_the_disk_full_leaves_nothing(tmp_path, journal, folds):
     many = [f"key {i}" for i in range(AMOUNTS_MOST if folds else 20000)]
     keys = many[:20000]
@@ -1012,7 +1001,7 @@ def steps_of(db, sql, *values):
     return steps
 
 
-@late
+@needs_journal
 def test_a_row_that_was_counted_in_is_found_in_memory(tmp_path):
     with contextlib.closing(counter_file(tmp_path / "a.db", ["x", "y", "z"])):
         pass

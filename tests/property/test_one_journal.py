@@ -10,7 +10,6 @@ import pytest
 
 from conftest import EXAMPLES, SEED, needs_journal
 from files import connect, groups
-from test_journal import late
 
 LIMIT = 4096  # rows of the journal; then a commit folds
 
@@ -60,7 +59,7 @@ def db(path):
         yield db
 
 
-@late
+@needs_journal
 def test_a_transaction_over_several_tables_is_one_row(db):
     before = len(journal(db))
     db.execute("BEGIN")
@@ -79,7 +78,7 @@ def test_a_transaction_over_several_tables_is_one_row(db):
     check(db)
 
 
-@late
+@needs_journal
 def test_a_fold_of_one_table_leaves_the_amounts_of_the_others(path, db):
     with contextlib.closing(connect(path)) as other:
         for _ in range(3):
@@ -119,7 +118,7 @@ def test_a_group_that_is_damaged_leaves_the_other_tables_readable_and_committabl
         check(db)
 
 
-@late
+@needs_journal
 def test_a_journal_that_is_twice_too_long_is_shortened_whoever_wrote_it(tmp_path):
     """Of many tables none has many rows, and one cannot be read."""
     tables = [f"t{i}" for i in range(150)]
