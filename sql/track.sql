@@ -186,17 +186,10 @@ DROP TABLE "{schema}"."{table}_former";
 
 -- The parameters: the key, the new values, the old values, and the rowid if the table has rowids.
 -- name: TRACK_SHOW
-UPDATE "{schema}"."{name}" SET "{changes}" WHERE "{constraint}" AND "{value}";
-
--- OR ABORT overrides the conflict clauses of the table's constraints, and those of its triggers.
--- name: TRACK_SHOW_STRICTLY
-UPDATE OR ABORT "{schema}"."{name}" SET "{changes}" WHERE "{constraint}" AND "{value}";
+UPDATE "{conflict}" "{schema}"."{name}" SET "{changes}" WHERE "{constraint}" AND "{value}";
 
 -- name: TRACK_SHOW_NEW
-INSERT INTO "{schema}"."{name}"("{columns}") VALUES ("{values}");
-
--- name: TRACK_SHOW_NEW_STRICTLY
-INSERT OR ABORT INTO "{schema}"."{name}"("{columns}") VALUES ("{values}");
+INSERT "{conflict}" INTO "{schema}"."{name}"("{columns}") VALUES ("{values}");
 
 -- name: TRACK_SHOW_DELETED
 DELETE FROM "{schema}"."{name}" WHERE "{constraint}";

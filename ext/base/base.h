@@ -66,7 +66,8 @@ typedef enum ctr_sql {
 typedef struct ctr_slots {
     const char *schema, *table, *name; /* names */
     /* SQL */
-    const char *columns, *keys, *definition, *constraint, *values, *changes, *order, *value;
+    const char *columns, *keys, *definition, *constraint, *values, *changes, *order, *value,
+        *conflict;
 } ctr_slots;
 
 /* Statements in sequence: after a failure, the rest do nothing.

@@ -27,6 +27,7 @@ static const struct slot {
     {"{constraint}", offsetof(ctr_slots, constraint), true},
     {"{values}", offsetof(ctr_slots, values), true},
     {"{changes}", offsetof(ctr_slots, changes), true},
+    {"{conflict}", offsetof(ctr_slots, conflict), true},
     {"{order}", offsetof(ctr_slots, order), true},
     {"{value}", offsetof(ctr_slots, value), true},
 };

@@ -186,7 +186,8 @@ static void insert_again(due_again *due)
     run.slots.name = due->tracked->table;
     run.slots.columns = ctr_text_built(conn, columns);
     run.slots.values = ctr_text_built(conn, values);
-    sqlite3_stmt *insert = ctr_run_prepare(&run, CTR_SQL_TRACK_SHOW_NEW_STRICTLY);
+    run.slots.conflict = ctr_tracked_conflict(due->tracked);
+    sqlite3_stmt *insert = ctr_run_prepare(&run, CTR_SQL_TRACK_SHOW_NEW);
     view = due->told;
     for (int i = 1; insert && ctr_change_next(&view, &told);) {
         const char *column = column_of_told(due, &told);

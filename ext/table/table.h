@@ -188,9 +188,7 @@ typedef enum ctr_tab_sql {
     CTR_TAB_HIGHEST,
     CTR_TAB_GREATEST, /* key of a keyed table */
     CTR_TAB_SHOW,     /* to CTR_TAB_FIND_SHOWN: on the tracked table */
-    CTR_TAB_SHOW_STRICTLY,
     CTR_TAB_SHOW_NEW,
-    CTR_TAB_SHOW_NEW_STRICTLY,
     CTR_TAB_SHOW_DELETED,
     CTR_TAB_SHOWN,
     CTR_TAB_FIND_SHOWN,

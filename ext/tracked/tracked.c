@@ -552,7 +552,9 @@ static void look_at_table(ctr_tracked *tracked, const ctr_objects *objects)
     const ctr_named *named = ctr_schema_objects_find(objects, tracked->table);
     const char *text = named && named->sql ? named->sql : "";
     tracked->replaces = ctr_word_follow(text, "conflict", "REPLACE");
-    tracked->rolls_back = ctr_word_follow(text, "conflict", "ROLLBACK");
+    tracked->resolves = tracked->replaces || ctr_word_follow(text, "conflict", "ROLLBACK") ||
+                        ctr_word_follow(text, "conflict", "FAIL") ||
+                        ctr_word_follow(text, "conflict", "IGNORE");
     ctr_ordinary_read(&tracked->ordinary, tracked->conn, tracked->schema, tracked->table);
     tracked->rowid =
         ctr_ordinary_rowid(&tracked->ordinary, tracked->conn, tracked->schema, tracked->table);

@@ -93,11 +93,12 @@ typedef struct ctr_tracked {
     ctr_tracked_column *columns;     /* owned: the key, the counters, then n_regular by number */
     int n_regular;
     size_t room;
-    ctr_ordinary ordinary;     /* the tracked table */
-    bool replaces, rolls_back; /* some constraint of it says ON CONFLICT REPLACE, ROLLBACK */
-    const char *rowid;         /* the first name of its row id that no column has, or NULL */
-    int n_local;               /* columns of it that stay in this file */
-    char *lost_local;          /* owned; such a column that it lacks, perhaps renamed; or NULL */
+    ctr_ordinary ordinary; /* the tracked table */
+    bool replaces;         /* some constraint of it says ON CONFLICT REPLACE */
+    bool resolves;         /* ... or ROLLBACK, FAIL, IGNORE */
+    const char *rowid;     /* the first name of its row id that no column has, or NULL */
+    int n_local;           /* columns of it that stay in this file */
+    char *lost_local;      /* owned; such a column that it lacks, perhaps renamed; or NULL */
 
     /* Of one that its ctr_tab keeps. */
     int holders;
@@ -196,7 +197,6 @@ typedef struct ctr_writing {
     bool ended;    /* a trigger deleted the row, and with it the life of its counters */
     bool left;     /* the row has left its place */
     bool undone;   /* a savepoint was rolled back: no statement may go on from where it stands */
-    bool strict;   /* overrides constraints that say REPLACE or ROLLBACK */
     bool together; /* with rows that refer to it: the caller undoes it if a foreign key is broken */
     bool unsaved;  /* no savepoint can undo the statement: see is_being_shown */
     bool commanded; /* by a command in this file: what is written was not merged */
@@ -428,6 +428,14 @@ ctr_tracked *ctr_tracked_hold(ctr_tab *tab);
 static inline bool ctr_tracked_replaces(const ctr_tab *tab)
 {
     return tab->tracked && tab->tracked->replaces;
+}
+
+/* Returns the conflict clause of a statement by which a merge writes a row. OR ABORT overrides
+ * those of the table's constraints, and those of the statements in its triggers with them: without
+ * it, a trigger does what it does for a statement of the application. */
+static inline const char *ctr_tracked_conflict(const ctr_tracked *tracked)
+{
+    return tracked->resolves ? "OR ABORT" : "";
 }
 
 /* Returns whether the cells can be at the rows of the table: table/home.c. */

@@ -271,6 +271,7 @@ static ctr_slots make_row_lists(const ctr_writing *writing, const ctr_shown *val
     return (ctr_slots){.schema = tracked->schema,
                        .table = tracked->counters,
                        .name = tracked->table,
+                       .conflict = ctr_tracked_conflict(tracked),
                        .constraint = ctr_text_finish(conn, to.match),
                        .columns = ctr_text_finish(conn, to.columns),
                        .values = ctr_text_finish(conn, to.values),
@@ -511,7 +512,7 @@ bool ctr_writing_update(ctr_writing *writing, const ctr_shown *from, const ctr_s
         return write_whole(writing, from, to);
     if (!has_columns(writing))
         return ctr_rc(writing->tracked->conn) == SQLITE_OK; /* there is nothing to show */
-    ctr_slot *slot = take_writing(writing, writing->strict ? CTR_TAB_SHOW_STRICTLY : CTR_TAB_SHOW);
+    ctr_slot *slot = take_writing(writing, CTR_TAB_SHOW);
     if (!slot) return false;
     sqlite3_stmt *row = slot->kept.statement;
     answer_of_table answer = TABLE_REFUSES;
@@ -600,7 +601,7 @@ static sqlite3_stmt *take_whole(ctr_writing *writing, bool inserts, const ctr_sh
         whole->given[i] = ctr_tracked_is_given(&regular[i]);
     ctr_run run = ctr_run_on(conn, NULL, NULL);
     run.slots = make_row_lists(writing, to);
-    ctr_sql sql = inserts ? CTR_SQL_TRACK_SHOW_NEW_STRICTLY : CTR_SQL_TRACK_SHOW_STRICTLY;
+    ctr_sql sql = inserts ? CTR_SQL_TRACK_SHOW_NEW : CTR_SQL_TRACK_SHOW;
     if (ctr_rc(conn) == SQLITE_OK) {
         ctr_problem failed;
         ctr_problem_try(conn, &failed);
@@ -649,8 +650,7 @@ bool ctr_writing_delete(ctr_writing *writing)
 bool ctr_writing_insert(ctr_writing *writing, const ctr_shown *to)
 {
     if (has_values(writing, to)) return write_whole(writing, NULL, to);
-    ctr_tab_sql which = writing->strict ? CTR_TAB_SHOW_NEW_STRICTLY : CTR_TAB_SHOW_NEW;
-    return write_in_savepoint(writing, which, to);
+    return write_in_savepoint(writing, CTR_TAB_SHOW_NEW, to);
 }
 
 bool ctr_writing_look(ctr_writing *writing, sqlite3_value **keys, ctr_shown *shown,
@@ -730,8 +730,7 @@ ctr_writing ctr_writing_on(ctr_tracked *tracked, ctr_tab *tab)
                          .tab = tab,
                          .file = tab->file,
                          .foreign = {.tracked = tracked, .file = tab->file},
-                         .by_rowid = tracked_has_rowids(tracked),
-                         .strict = tracked->replaces || tracked->rolls_back};
+                         .by_rowid = tracked_has_rowids(tracked)};
 }
 
 /* A statement that is not proven may hide columns, as an authorizer wanted that is gone when it is

@@ -454,13 +454,16 @@ class Strict(File):
         "CREATE TRIGGER audit AFTER INSERT ON t BEGIN INSERT INTO log VALUES (NEW.k, NEW.name); END",
         "CREATE TRIGGER trim AFTER INSERT ON t WHEN typeof(NEW.name) = 'text' AND length(NEW.name) > 2 BEGIN "
         "UPDATE t SET name = substr(NEW.name, 1, 2) WHERE k = NEW.k; END",
+        "CREATE TRIGGER latest AFTER UPDATE OF name ON t BEGIN INSERT OR REPLACE INTO seen VALUES (NEW.k); END",
+        "CREATE TRIGGER once AFTER INSERT ON t BEGIN INSERT OR IGNORE INTO seen VALUES (NEW.k); END",
         "CREATE TRIGGER refuse BEFORE INSERT ON t WHEN NEW.price = -5 BEGIN SELECT RAISE(ABORT, 'no'); END",
         "CREATE TRIGGER skip BEFORE UPDATE ON t WHEN NEW.price = 2.5 BEGIN SELECT RAISE(IGNORE); END"]
 
     def __init__(self, path, kind, draw, type="TEXT"):
         self.path, self.model, self.keys = str(path), {}, KEYS[type]
         self.db = connect(self.path)
-        for sql in ("PRAGMA synchronous = OFF", "CREATE TABLE log(k, name)", "CREATE TABLE clock(k TEXT NOT NULL PRIMARY KEY)",
+        for sql in ("PRAGMA synchronous = OFF", "CREATE TABLE log(k, name)", "CREATE TABLE seen(k PRIMARY KEY)",
+                    "CREATE TABLE clock(k TEXT NOT NULL PRIMARY KEY)",
                     "SELECT counter_replicate('clock')",
                     f"CREATE TABLE t(k {type} NOT NULL PRIMARY KEY, name NOT NULL, price CHECK (price IS NOT 1), note UNIQUE, "
                     f"changed, stock INTEGER CHECK (stock > -12), sold INTEGER) {kind}"):
@@ -550,7 +553,7 @@ class Strict(File):
             elif what == shows:
                 listed[key[0][0], name] = None
             else:
-                assert what == why
+                assert what == why and "seen" not in value, value
         assert {key for key, row in self.model.items() if row.is_live()} == shown.keys() | waits
         assert not waits & shown.keys()
         merged = {row[0]: row[1:] for row in rows(self.db, "SELECT k, stock, sold FROM t_counters")}

@@ -996,6 +996,68 @@ SELECT table_name, rows_changed FROM counter_sync('office');
 SELECT * FROM main.stock;
 --= tea|NULL|3
 
+-- # a-trigger-that-replaces-or-ignores-does-so-in-a-merge
+ATTACH 'office.db' AS office;
+CREATE TABLE main.parts(sku TEXT PRIMARY KEY NOT NULL, name, n INTEGER);
+CREATE TABLE main.latest(sku TEXT PRIMARY KEY NOT NULL, name);
+CREATE TABLE main.known(sku UNIQUE);
+CREATE TABLE office.parts(sku TEXT PRIMARY KEY NOT NULL, name, n INTEGER);
+SELECT counter_replicate('main.parts', 'n');
+--= 0
+SELECT counter_replicate('office.parts', 'n');
+--= 0
+INSERT INTO main.latest VALUES ('tea', 'Old');
+INSERT INTO main.known VALUES ('tea');
+CREATE TRIGGER main.replaces AFTER INSERT ON parts BEGIN
+  INSERT OR REPLACE INTO latest VALUES (NEW.sku, NEW.name);
+  INSERT OR IGNORE INTO known VALUES (NEW.sku);
+END;
+CREATE TRIGGER main.updates AFTER UPDATE ON parts BEGIN
+  INSERT OR REPLACE INTO latest VALUES (NEW.sku, NEW.name);
+  INSERT OR IGNORE INTO known VALUES (NEW.sku);
+END;
+INSERT INTO office.parts VALUES ('tea', 'Tea', 1);
+SELECT rows_changed, note FROM counter_pull('office');
+--= 1|NULL
+SELECT * FROM latest;
+--= tea|Tea
+UPDATE office.parts SET name = 'Green tea', n = n + 1;
+SELECT rows_changed, note FROM counter_pull('office');
+--= 1|NULL
+SELECT * FROM main.parts;
+--= tea|Green tea|2
+SELECT * FROM latest;
+--= tea|Green tea
+SELECT * FROM known;
+--= tea
+
+-- # a-conflict-clause-of-a-table-is-overridden-in-a-merge-and-those-in-its-triggers-with-it
+ATTACH 'office.db' AS office;
+CREATE TABLE main.parts(sku TEXT PRIMARY KEY NOT NULL, name UNIQUE ON CONFLICT REPLACE, n INTEGER);
+CREATE TABLE main.known(sku UNIQUE);
+CREATE TABLE office.parts(sku TEXT PRIMARY KEY NOT NULL, name, n INTEGER);
+SELECT counter_replicate('main.parts', 'n');
+--= 0
+SELECT counter_replicate('office.parts', 'n');
+--= 0
+INSERT INTO main.parts VALUES ('tee', 'Tea', 5);
+INSERT INTO main.known VALUES ('jam');
+CREATE TRIGGER main.ignores AFTER INSERT ON parts BEGIN INSERT OR IGNORE INTO known VALUES (NEW.sku); END;
+INSERT INTO office.parts VALUES ('tea', 'Tea', 1), ('jam', 'Jam', 2);
+SELECT rows_changed, note FROM counter_pull('office');
+--= 2|2 rows wait: see counter_tracked()
+SELECT * FROM main.parts;
+--= tee|Tea|5
+SELECT row_key, why FROM counter_tracked WHERE column_name = 'name' AND state = 'waits' ORDER BY 1;
+--= ('jam')|UNIQUE constraint failed: known.sku
+--= ('tea')|UNIQUE constraint failed: parts.name: the row ('tee') has name 'Tea'
+DROP TRIGGER main.ignores;
+SELECT rows_changed, note FROM counter_pull('office');
+--= 0|1 row waits: see counter_tracked()
+SELECT * FROM main.parts;
+--= tee|Tea|5
+--= jam|Jam|2
+
 -- # a-row-that-a-foreign-key-protects-from-its-deletion-begins-anew-with-what-it-shows
 PRAGMA foreign_keys = ON;
 ATTACH 'office.db' AS office;

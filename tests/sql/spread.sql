@@ -433,6 +433,24 @@ SELECT count(*) FROM counter_sync('other');
 SELECT who FROM other.l AS l JOIN other.o AS o ON o.id = l.o;
 --= dora
 
+-- # a-row-comes-back-beside-a-trigger-that-ignores-what-it-has-made-before
+CREATE TABLE o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT);
+CREATE TABLE known(who UNIQUE);
+SELECT counter_replicate('o', 'keys=spread');
+--= 0
+VACUUM INTO 'other.db';
+ATTACH 'other.db' AS other;
+CREATE TRIGGER other.knows AFTER INSERT ON o BEGIN INSERT OR IGNORE INTO known VALUES(NEW.who); END;
+INSERT INTO o VALUES(1 << 40, 'carl');
+INSERT INTO other.o VALUES(1 << 40, 'dora');
+SELECT note FROM counter_push('other');
+--= in other: 1 row has a number that another row had first: counter_tracked lists it, and what became of it
+SELECT who, id > (1 << 40) FROM other.o ORDER BY id;
+--= carl|0
+--= dora|1
+SELECT who FROM other.known ORDER BY 1;
+--= dora
+
 -- # a-row-that-still-stands-under-its-number-and-is-written-to-keeps-it-and-does-not-come-back-as-well
 CREATE TABLE o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT, code TEXT UNIQUE, n INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE l(id INTEGER PRIMARY KEY AUTOINCREMENT, o INTEGER REFERENCES o(id));
