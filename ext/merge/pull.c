@@ -713,8 +713,8 @@ static void merge_changes(merge_job *job, bool is_there)
     }
     open_rows(job);
     keep_for_later(job);
+    merge_floors(job); /* before an answer lists rows to be shown, which a floor would remove */
     merge_answers(job);
-    merge_floors(job);
     pull_rows_merge(job);
     refuse_unanswered(job);
     job->done->conflicts += job->to->brought.conflicts;

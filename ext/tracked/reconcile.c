@@ -401,19 +401,22 @@ static bool leave_out_actions(ctr_table *table, bool *mask, int n)
 
 /* ---- counter_replicate ----------------------------------------------------------------------- */
 
-/* The greatest odd life not above the least of the counters of a row. */
+/* Returns the life in which a row begins to be replicated, an odd one. Its counters tell how often it
+ * was deleted: the one with the highest life, for a counter that the row has had since then has a
+ * lower one, and one that it never had has none. A life that a reset began looks alike. With another
+ * key all rows are in their first life: those that were deleted are not there, and a reset that one
+ * file alone has made must not win over what others counted. */
 static uint32_t life_of_counters(const ctr_table *table)
 {
-    uint32_t least = CTR_ROW_LIFE_MAX;
-    bool any = false;
-    for (int i = 0; i < table->shape.n_counters; i++) {
+    uint32_t highest = 0;
+    const ctr_opening *opening = reports_opening(table);
+    for (int i = 0; i < table->shape.n_counters && !(opening && opening->carries); i++) {
         ctr_summary state = ctr_row_state(table->row, i);
-        if (!state.touched) continue;
-        any = true;
-        if (state.life < least) least = state.life;
+        if (state.touched && state.life > highest) highest = state.life;
     }
-    if (!any) return 1;
-    return least % 2 == 1 ? least : least - 1;
+    if (highest == 0) return 1;
+    if (highest > CTR_ROW_LIFE_MAX) highest = CTR_ROW_LIFE_MAX;
+    return highest % 2 == 1 ? highest : highest - 1;
 }
 
 /* Returns the opening of the running counter_replicate, if it stamps. */

@@ -389,3 +389,31 @@ def test_an_answer_about_two_openings_says_nothing_of_two_others_in_the_next_row
     with pytest.raises(sqlite3.Error, match=r"\(2\): 30 here, 20 in .*c.db: if they were copies"):
         d.execute("SELECT * FROM counter_pull(?)", [str(tmp_path / "c.db")]).fetchall()
     assert d.execute("SELECT * FROM p").fetchall() == [(2, 30)]
+
+
+@pytest.mark.parametrize("way", ["pull", "push", "feed", "turned"])
+@pytest.mark.parametrize("rowid", ["", "WITHOUT ROWID"])
+def test_a_row_that_an_answer_changes_and_a_floor_removes_is_not_shown(tmp_path, rowid, way):
+    shop, office = (connect(tmp_path / name) for name in ("shop.db", "office.db"))
+    for db in shop, office:
+        db.execute(f"CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, n INTEGER NOT NULL DEFAULT 0) {rowid}")
+        db.execute("INSERT INTO t VALUES ('a', 4)")
+        db.execute("SELECT counter_replicate('t', 'n')").fetchall()
+    told = office.execute(f"SELECT {FEED} FROM counter_changes(0)").fetchall()
+    shop.executemany(f"INSERT INTO counter_changes({FEED}) VALUES (?, ?, ?, ?, ?)", told)
+    assert shop.execute("SELECT row_key, merged FROM counter_tracked WHERE state = 'differs'").fetchall() == [("('a')", 8)]
+    opening, = shop.execute("SELECT name FROM counter_state WHERE kind = 'opening'").fetchone()
+    office.execute("SELECT counter_opening('t', 'same', ?)", (text(opening),)).fetchall()
+    office.execute("INSERT INTO t_counters(t_counters, k) VALUES ('purge below', 'c')")
+    office.execute("INSERT INTO t VALUES ('d', 1)")
+    if way == "pull":
+        shop.execute("SELECT * FROM counter_pull(?)", (str(tmp_path / "office.db"),)).fetchall()
+    elif way == "push":
+        office.execute("SELECT * FROM counter_push(?)", (str(tmp_path / "shop.db"),)).fetchall()
+    else:
+        told = office.execute(f"SELECT {FEED} FROM counter_changes(0)").fetchall()
+        shop.execute("BEGIN")
+        shop.executemany(f"INSERT INTO counter_changes({FEED}) VALUES (?, ?, ?, ?, ?)", told if way == "feed" else told[::-1])
+        shop.execute("COMMIT")
+    assert [db.execute("SELECT * FROM t").fetchall() for db in (shop, office)] == [[("d", 1)]] * 2
+    shop.execute("INSERT INTO t_counters(t_counters) VALUES ('integrity-check')")

@@ -996,6 +996,31 @@ SELECT table_name, rows_changed FROM counter_sync('office');
 SELECT * FROM main.stock;
 --= tea|NULL|3
 
+-- # a-tracked-row-that-was-deleted-before-keeps-what-is-counted-and-inserted-until-its-table-is-replicated
+CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, n INTEGER, m INTEGER);
+SELECT counter_track('t', 'n', 'm');
+--= 0
+INSERT INTO t(k, m) VALUES ('counted', 1), ('inserted', 1), ('gone', 1), ('deleted', 1);
+DELETE FROM t;
+INSERT INTO t(k, m) VALUES ('counted', 2), ('deleted', 2);
+VACUUM INTO 'office.db';
+ATTACH 'office.db' AS office;
+UPDATE office.t SET n = 5 WHERE k = 'counted';
+INSERT INTO office.t VALUES ('inserted', 5, 2);
+DELETE FROM office.t WHERE k = 'deleted';
+SELECT counter_replicate('main.t');
+--= 2
+SELECT counter_replicate('office.t');
+--= 2
+SELECT note FROM counter_sync('office');
+--= NULL
+SELECT * FROM main.t ORDER BY k;
+--= counted|5|2
+--= inserted|5|2
+SELECT * FROM office.t ORDER BY k;
+--= counted|5|2
+--= inserted|5|2
+
 -- # a-trigger-that-replaces-or-ignores-does-so-in-a-merge
 ATTACH 'office.db' AS office;
 CREATE TABLE main.parts(sku TEXT PRIMARY KEY NOT NULL, name, n INTEGER);
