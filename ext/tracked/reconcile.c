@@ -401,11 +401,11 @@ static bool leave_out_actions(ctr_table *table, bool *mask, int n)
 
 /* ---- counter_replicate ----------------------------------------------------------------------- */
 
-/* Returns the life in which a row begins to be replicated, an odd one. Its counters tell how often it
- * was deleted: the one with the highest life, for a counter that the row has had since then has a
- * lower one, and one that it never had has none. A life that a reset began looks alike. With another
- * key all rows are in their first life: those that were deleted are not there, and a reset that one
- * file alone has made must not win over what others counted. */
+/* Returns the life in which a row begins to be replicated, an odd one. Its counters tell how often
+ * it was deleted: the one with the highest life, for one that the row has had since then has a
+ * lower one, and one that it never had has none. A life that a reset began looks alike. With
+ * another key all rows are in their first life: those that were deleted are not there, and a reset
+ * that one file alone has made must not win over what others counted. */
 static uint32_t life_of_counters(const ctr_table *table)
 {
     uint32_t highest = 0;
