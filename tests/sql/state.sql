@@ -243,8 +243,10 @@ INSERT INTO t VALUES('b', 'mine');
 SELECT w.value, w.name = r.id FROM counter_state AS w, counter_replica AS r WHERE kind = 'writer' AND r.one = 1 ORDER BY 1;
 --= 1|0
 --= 2|1
-INSERT INTO other.t VALUES('b', 'theirs');
-INSERT INTO other.u VALUES('b', 'theirs');
+SELECT count(*) FROM counter_push('other');
+--= 2
+UPDATE other.t SET v = 'theirs' WHERE k = 'b';
+UPDATE other.u SET v = 'theirs' WHERE k = 'b';
 SELECT count(*) FROM counter_sync('other');
 --= 2
 UPDATE other.t SET v = 'theirs, and later' WHERE k = 'b';
