@@ -95,7 +95,8 @@ typedef struct ctr_tracked {
     size_t room;
     ctr_ordinary ordinary; /* the tracked table */
     bool replaces;         /* some constraint of it says ON CONFLICT REPLACE */
-    bool resolves;         /* ... or ROLLBACK, FAIL, IGNORE */
+    bool resolves;         /* a merge writes it with OR ABORT: tracked.c, look_at_table */
+    bool fails;            /* some trigger may say FAIL, which keeps half of a refused row */
     const char *rowid;     /* the first name of its row id that no column has, or NULL */
     int n_local;           /* columns of it that stay in this file */
     char *lost_local;      /* owned; such a column that it lacks, perhaps renamed; or NULL */
@@ -432,7 +433,8 @@ static inline bool ctr_tracked_replaces(const ctr_tab *tab)
 
 /* Returns the conflict clause of a statement by which a merge writes a row. OR ABORT overrides
  * those of the table's constraints, and those of the statements in its triggers with them: without
- * it, a trigger does what it does for a statement of the application. */
+ * it, a trigger does what it does for a statement of the application. It is there where a
+ * constraint says ON CONFLICT, or a trigger OR ROLLBACK or OR FAIL. */
 static inline const char *ctr_tracked_conflict(const ctr_tracked *tracked)
 {
     return tracked->resolves ? "OR ABORT" : "";

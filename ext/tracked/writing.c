@@ -512,6 +512,7 @@ bool ctr_writing_update(ctr_writing *writing, const ctr_shown *from, const ctr_s
         return write_whole(writing, from, to);
     if (!has_columns(writing))
         return ctr_rc(writing->tracked->conn) == SQLITE_OK; /* there is nothing to show */
+    if (writing->tracked->fails) return write_whole(writing, from, to);
     ctr_slot *slot = take_writing(writing, CTR_TAB_SHOW);
     if (!slot) return false;
     sqlite3_stmt *row = slot->kept.statement;
@@ -540,7 +541,8 @@ static bool ask_in_savepoint(ctr_writing *writing, sqlite3_stmt *statement, cons
     ctr_conn *conn = writing->tracked->conn;
     if (writing->together) return ask_table(writing, statement, want) != TABLE_REFUSES;
     ctr_run run = ctr_run_on(conn, writing->tracked->schema, NULL);
-    bool in_savepoint = ctr_foreign_enforced(conn->db) && ctr_rc(conn) == SQLITE_OK;
+    bool fails = writing->tracked->fails;
+    bool in_savepoint = (fails || ctr_foreign_enforced(conn->db)) && ctr_rc(conn) == SQLITE_OK;
     if (in_savepoint) {
         ctr_problem none;
         ctr_problem_try(conn, &none);
@@ -551,7 +553,8 @@ static bool ask_in_savepoint(ctr_writing *writing, sqlite3_stmt *statement, cons
     writing->unsaved = !in_savepoint;
     answer_of_table answer = ask_table(writing, statement, want);
     writing->unsaved = false;
-    if (in_savepoint && answer == TABLE_DEFERS) {
+    if (in_savepoint && (answer == TABLE_DEFERS || (fails && answer == TABLE_REFUSES)) &&
+        ctr_rc(conn) == SQLITE_OK) {
         ctr_run_do(&run, CTR_SQL_TRACK_ROLL_BACK, NULL);
         writing->aside = writing->ended = false;
         writing->undone = true;

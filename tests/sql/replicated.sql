@@ -1083,6 +1083,50 @@ SELECT * FROM main.parts;
 --= tee|Tea|5
 --= jam|Jam|2
 
+-- # a-trigger-that-fails-in-the-middle-of-a-merged-row-leaves-nothing-of-it-and-stops-no-merge
+ATTACH 'office.db' AS office;
+CREATE TABLE main.t(k TEXT PRIMARY KEY NOT NULL, name, n INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE main.log(x);
+CREATE TABLE main.known(k UNIQUE);
+CREATE TABLE office.t(k TEXT PRIMARY KEY NOT NULL, name, n INTEGER NOT NULL DEFAULT 0);
+INSERT INTO main.known VALUES ('x');
+SELECT counter_replicate('main.t', 'n');
+--= 0
+SELECT counter_replicate('office.t', 'n');
+--= 0
+INSERT INTO office.t VALUES ('x', 'X', 1);
+SELECT rows_changed, note FROM counter_pull('office');
+--= 1|NULL
+CREATE TRIGGER main.fails AFTER UPDATE ON t WHEN NEW.n < 50 BEGIN
+  UPDATE t SET n = 100, name = name || '!' WHERE k = NEW.k;
+  INSERT INTO log VALUES (NEW.k);
+  SELECT RAISE(FAIL, 'no');
+END;
+UPDATE office.t SET name = 'X1', n = n + 1;
+SELECT rows_changed, note FROM counter_pull('office');
+--= 1|1 row differs: see counter_tracked()
+SELECT t.*, (SELECT count(*) FROM log) FROM main.t;
+--= x|X|1|0
+DROP TRIGGER main.fails;
+CREATE TRIGGER main.deletes AFTER UPDATE ON t BEGIN DELETE FROM t WHERE k = NEW.k; SELECT RAISE(FAIL, 'no'); END;
+UPDATE office.t SET n = n + 1;
+SELECT rows_changed, note FROM counter_pull('office');
+--= 1|1 row differs: see counter_tracked()
+SELECT * FROM main.t;
+--= x|X|1
+DROP TRIGGER main.deletes;
+CREATE TRIGGER main.rolls_back AFTER UPDATE ON t BEGIN INSERT OR ROLLBACK INTO known VALUES (NEW.k); END;
+UPDATE office.t SET n = n + 1;
+SELECT rows_changed, note FROM counter_pull('office');
+--= 1|1 row differs: see counter_tracked()
+SELECT * FROM main.t;
+--= x|X|1
+DROP TRIGGER main.rolls_back;
+SELECT note FROM counter_pull('office');
+--= NULL
+SELECT * FROM main.t;
+--= x|X1|4
+
 -- # a-row-that-a-foreign-key-protects-from-its-deletion-begins-anew-with-what-it-shows
 PRAGMA foreign_keys = ON;
 ATTACH 'office.db' AS office;
