@@ -546,8 +546,8 @@ static void look_up_local(ctr_tracked *tracked)
     sqlite3_finalize(row);
 }
 
-/* Looks for triggers of the application, on any table, for one may fire another, that roll back the
- * transaction of a merge by OR ROLLBACK, or keep half of a refused row by OR FAIL or RAISE(FAIL). */
+/* Looks for triggers of the application, on any table, for one may fire another: those that would
+ * roll back the transaction of a merge by OR ROLLBACK, or keep half of a refused row by FAIL. */
 static void look_at_triggers(ctr_tracked *tracked, const ctr_objects *objects)
 {
     for (size_t i = 0; i < objects->n_triggers; i++) {
