@@ -12,8 +12,8 @@ import time
 
 import pytest
 
+from conftest import needs_journal
 from files import EXTENSION, connect
-from test_journal import late
 
 FAILS = "abs(-9223372036854775808)"  # an error, if it is ever evaluated
 STORED = ["t_cells"]
@@ -504,7 +504,7 @@ def count_in_all_ways(path, source, ignored, warm):
     return asked, model
 
 
-@late
+@needs_journal
 @pytest.mark.parametrize("warm", [False, True])
 def test_a_statement_of_which_an_authorizer_ignores_a_part_fails_or_is_whole(tmp_path, warm):
     """The authorizer ignores each action of the library once. A row of p that does not show its counter is listed."""

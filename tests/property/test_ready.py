@@ -6,8 +6,8 @@ import sqlite3
 
 import pytest
 
+from conftest import needs_journal
 from files import connect
-from test_journal import late
 
 INSERT = "INSERT INTO t VALUES ('a', 1)"
 HIDDEN = "an authorizer of this connection hides columns"
@@ -26,7 +26,7 @@ def db(tmp_path):
         yield db
 
 
-@late
+@needs_journal
 def test_the_next_insert_of_a_transaction_on_a_known_row_asks_nobody(db):
     asked = []
     db.execute("BEGIN")
@@ -132,7 +132,7 @@ def test_what_another_connection_counts_between_two_transactions_is_noticed(tmp_
             assert rows(one, "SELECT n FROM t WHERE k = 'a'") == [(n + 1,)]
 
 
-@late
+@needs_journal
 def test_a_stored_table_that_is_written_by_hand_is_read_as_it_is(db):
     db.execute("INSERT INTO t VALUES ('b', 7)")
     db.execute("INSERT INTO t(t) VALUES ('optimize')")
