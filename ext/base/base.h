@@ -265,7 +265,9 @@ typedef struct ctr_objects {
     size_t n, room;
     ctr_named *triggers; /* owned */
     size_t n_triggers, room_triggers;
-    int64_t last; /* the highest rowid in sqlite_master */
+    int64_t last;     /* the highest rowid in sqlite_master */
+    bool any_fail;    /* some trigger may say FAIL: OR FAIL or RAISE(FAIL) */
+    bool any_or_fail; /* ... OR FAIL, or OR ROLLBACK */
 } ctr_objects;
 
 /* ==== conn.c ================================================================================== */

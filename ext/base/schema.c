@@ -130,6 +130,13 @@ static sqlite3_stmt *prepare_objects(ctr_run *run, ctr_sql which)
     return row;
 }
 
+static void note_trigger(ctr_objects *objects, const char *sql)
+{
+    objects->any_fail = objects->any_fail || ctr_word_is_in("FAIL", sql);
+    objects->any_or_fail = objects->any_or_fail || ctr_word_follow(sql, "or", "FAIL") ||
+                           ctr_word_follow(sql, "or", "ROLLBACK");
+}
+
 static void add_object(ctr_objects *objects, sqlite3_stmt *row)
 {
     const char *name = ctr_text_column(objects->conn, row, OBJECT_NAME),
@@ -160,6 +167,7 @@ static void add_object(ctr_objects *objects, sqlite3_stmt *row)
     memcpy(named[*n].name, name, sizes[0]);
     char *at = add_text(named[*n].name + sizes[0], &named[*n].on, on, sizes[1]);
     add_text(at, &named[*n].sql, sql, sizes[2]);
+    if (trigger && sql) note_trigger(objects, sql);
     ++*n;
 }
 

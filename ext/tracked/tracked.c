@@ -546,30 +546,19 @@ static void look_up_local(ctr_tracked *tracked)
     sqlite3_finalize(row);
 }
 
-/* Looks for triggers of the application, on any table, for one may fire another: those that would
- * roll back the transaction of a merge by OR ROLLBACK, or keep half of a refused row by FAIL. */
-static void look_at_triggers(ctr_tracked *tracked, const ctr_objects *objects)
-{
-    for (size_t i = 0; i < objects->n_triggers; i++) {
-        const char *text = objects->triggers[i].sql ? objects->triggers[i].sql : "";
-        tracked->resolves = tracked->resolves || ctr_word_follow(text, "or", "ROLLBACK") ||
-                            ctr_word_follow(text, "or", "FAIL");
-        tracked->fails = tracked->fails || ctr_word_is_in("FAIL", text);
-    }
-}
-
 static void look_at_table(ctr_tracked *tracked, const ctr_objects *objects)
 {
     if (!tracked->table || ctr_rc(tracked->conn) != SQLITE_OK) return;
     const ctr_named *named = ctr_schema_objects_find(objects, tracked->table);
     const char *text = named && named->sql ? named->sql : "";
     tracked->replaces = ctr_word_follow(text, "conflict", "REPLACE");
+    tracked->fails = objects->any_fail; /* on any table, for one trigger may fire another */
     /* Counters alone need no OR ABORT against FAIL and IGNORE: a row that is refused is noticed. */
     tracked->resolves =
-        tracked->replaces || ctr_word_follow(text, "conflict", "ROLLBACK") ||
+        tracked->replaces || objects->any_or_fail ||
+        ctr_word_follow(text, "conflict", "ROLLBACK") ||
         (tracked->shape->replicated && (ctr_word_follow(text, "conflict", "FAIL") ||
                                         ctr_word_follow(text, "conflict", "IGNORE")));
-    look_at_triggers(tracked, objects);
     ctr_ordinary_read(&tracked->ordinary, tracked->conn, tracked->schema, tracked->table);
     tracked->rowid =
         ctr_ordinary_rowid(&tracked->ordinary, tracked->conn, tracked->schema, tracked->table);

@@ -533,9 +533,10 @@ bool ctr_writing_update(ctr_writing *writing, const ctr_shown *from, const ctr_s
     return taken;
 }
 
-/* Steps a statement within a savepoint, so that the changes of triggers and cascades can be rolled
- * back, too. While a statement is writing, SQLite opens no savepoint. Then our trigger fails a
- * statement that has broken a foreign key; a key that is broken after our trigger is an error. */
+/* Steps a statement within a savepoint, where foreign keys are enforced or a trigger may say FAIL,
+ * so that the changes of triggers and cascades can be rolled back, too. While a statement is
+ * writing, SQLite opens no savepoint. Then our trigger fails a statement that has broken a foreign
+ * key; a key that is broken after our trigger is an error. */
 static bool ask_in_savepoint(ctr_writing *writing, sqlite3_stmt *statement, const ctr_shown *want)
 {
     ctr_conn *conn = writing->tracked->conn;

@@ -1,7 +1,8 @@
 """test_moved.py - a tracked table becomes a replicated one, or gets another key, while one file of several writes a row.
 
 All files have merged, then each row has one file that writes it, before its call and after: whatever that file does, all show
-what it shows. In one row all files count, and that adds up. A row that was deleted between the merge and a call with 'keys=changed' is undone (docs/recipes/changed-key.md).
+what it shows. In one row all files count, and that adds up. Before a call with 'keys=changed' no row is deleted, for that would be
+undone (docs/recipes/changed-key.md).
 """
 import random
 
@@ -87,6 +88,7 @@ def test_what_the_one_file_that_writes_a_row_shows_all_show_when_the_table_has_m
         log.append((i, moves))
         run(dbs[i], *moves)
         moved.add(i)
+
     def shown(db, key):  # a row of a tracked table that counts nothing stays where it is
         by, name = ("shop", key * 2) if "rekeyed" in kind else ("k", key)
         return [row for row in run(db, f"SELECT n, m FROM t WHERE {by} = '{name}'") if first == "counter_replicate" or row != (None, None)]
