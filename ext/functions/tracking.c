@@ -1191,10 +1191,21 @@ static void note_untracked(const tracking_call *call)
     ctr_catalog_close_entry(&entry);
 }
 
-static void drop_tracked_column(tracking_call *call, const char *name)
+/* Returns whether a counter of this name was dropped before, also by a file that was merged. */
+static bool is_dropped(const tracking_call *call, const char *name)
+{
+    const char *spelling;
+    ctr_shape_generation(&call->shape, name, &spelling);
+    return spelling && ctr_shape_counter_like(&call->shape, name) < 0;
+}
+
+/* Returns the number of columns that were tracked until now. */
+static int drop_tracked_column(tracking_call *call, const char *name)
 {
     int counter = ctr_tracked_counter(&call->tracked, name);
-    if (counter < 0 && (replicating_drop(call, name) || replicating_end_local(call, name))) return;
+    if (counter < 0 && (replicating_drop(call, name) || replicating_end_local(call, name)))
+        return 1;
+    if (counter < 0 && is_dropped(call, name)) return 0;
     int like = counter < 0 ? ctr_shape_counter_like(&call->shape, name) : -1;
     bool lost = like >= 0 && call->tracked.columns[call->shape.n_keys + like].lost;
     if (lost) counter = like; /* its column was dropped from the table unnoticed */
@@ -1206,7 +1217,7 @@ static void drop_tracked_column(tracking_call *call, const char *name)
                         "%s: %s is its last tracked column: counter_untrack('%s') untracks the "
                         "table",
                         call->table, name, call->table);
-    if (ctr_rc(call->conn) != SQLITE_OK) return;
+    if (ctr_rc(call->conn) != SQLITE_OK) return 0;
     char *own = ctr_text_copy(call->conn, ctr_shape_counter_name(&call->shape, counter));
     const ctr_identity *identity = ctr_file_identity(call->file);
     if (identity) ctr_rights_refuse_new_id(call->file);
@@ -1217,12 +1228,14 @@ static void drop_tracked_column(tracking_call *call, const char *name)
     if (call->shape.replicated) ctr_run_with(&run, CTR_SQL_COLUMNS_ENDED, ":name t", own);
     sqlite3_free(own);
     tracking_open_counters(call);
+    return 1;
 }
 
-/* Does what counter_untrack asks for. Returns the number of columns that are no longer tracked. */
+/* Does what counter_untrack asks for. Returns the number of columns that are no longer tracked. A
+ * counter that a merge has dropped is none of them: a migration may be the same in each file. */
 static int64_t tracking_untrack(tracking_call *call)
 {
-    int64_t n = call->n;
+    int64_t n = 0;
     if (!call->counters)
         ctr_problem_set(call->conn, SQLITE_ERROR, "%s is not a tracked table", call->table);
     tracking_open_counters(call);
@@ -1247,7 +1260,7 @@ static int64_t tracking_untrack(tracking_call *call)
     }
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
     for (int i = 0; i < call->n && ctr_rc(call->conn) == SQLITE_OK; i++)
-        drop_tracked_column(call, call->names[i]);
+        n += drop_tracked_column(call, call->names[i]);
     if (ctr_rc(call->conn) == SQLITE_OK) check_lost(call);
     check_lost_regular(call);
     if (ctr_rc(call->conn) == SQLITE_OK) ctr_triggers_create(&call->tracked, call->file);

@@ -909,6 +909,32 @@ static bool count_new(ctr_tracked_row *row)
            ctr_row_write_new(table->row, table->keys);
 }
 
+/* Returns whether the row has values of another file, or has nothing but its key and counters. */
+static bool has_values_of_another(ctr_row *row)
+{
+    const ctr_row_cell *cell = ctr_row_stamps(row);
+    bool any = cell && cell->n == 0;
+    for (int i = 0; cell && i < cell->n; i++) any = any || cell->columns[i].kind != CTR_STAMP_NONE;
+    return any;
+}
+
+/* Fails if the application inserts a row under a number that SQLite has given to one that waits:
+ * the values of that would be gone in all files. Returns whether it failed. */
+static bool refuse_number_of_waiting(const ctr_tracked_row *row)
+{
+    ctr_table *table = row->table;
+    if (row->event != CTR_ROW_INSERTED || !row->apart.waits || !ctr_spread_bears(table) ||
+        !has_values_of_another(table->row))
+        return false;
+    char *key = ctr_table_key_text(table);
+    ctr_problem_set(table->joined.conn, SQLITE_CONSTRAINT,
+                    "the number of the row %s is that of a row of another file, which waits: see "
+                    "counter_tracked, and give this row another number, or none",
+                    key);
+    sqlite3_free(key);
+    return true;
+}
+
 /* Counts a row that is there. */
 static void reconcile_row(ctr_tracked_row *row)
 {
@@ -932,6 +958,7 @@ static void reconcile_row(ctr_tracked_row *row)
     if (!expected && !row->is_apart) note_disorder(table);
     expected = expected && !is_disorder(table);
     if (!expected && !is_there(row, row->now, true)) return;
+    if (refuse_number_of_waiting(row)) return;
     count_values(row, expected);
     if (row->event == CTR_ROW_INSERTED || !live) stamping_insert(table);
     if (row->is_apart) {

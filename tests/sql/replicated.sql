@@ -580,6 +580,32 @@ SELECT rows_changed FROM counter_sync('office');
 SELECT * FROM main.p;
 --= a|text|2
 
+-- # a-migration-that-untracks-a-counter-runs-after-a-merge-that-has-dropped-it
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, n INTEGER, m INTEGER, w TEXT);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, n INTEGER, m INTEGER, w TEXT);
+SELECT counter_replicate('main.p', 'n', 'm');
+--= 0
+SELECT counter_replicate('office.p', 'n', 'm');
+--= 0
+INSERT INTO main.p VALUES ('a', 1, 2, 'x');
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+SELECT counter_untrack('office.p', 'n');
+--= 1
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+SELECT column_name FROM counter_tracked WHERE state = 'tracked';
+--= m
+SELECT counter_untrack('main.p', 'N');
+--= 0
+SELECT counter_untrack('main.p', 'N', 'm', 'w');
+--= 2
+SELECT counter_untrack('main.p', 'k');
+--! counter_untrack: p: column 'k' is not tracked
+SELECT * FROM main.p;
+--= a|1|2|x
+
 -- # what-was-counted-wins-over-what-a-file-wrote-before-the-column-counted
 ATTACH 'office.db' AS office;
 ATTACH 'shed.db' AS shed;

@@ -569,3 +569,36 @@ SELECT * FROM counter_sync('office');
 --! counter_sync: table logins: two files began to replicate it apart, and 1 row differs that both had: row (1), column who: TEXT 'ann' here, TEXT 'bob' in office: call counter_replicate('logins', 'values=newest') in the file whose values win, or counter_replicate('logins', 'values=oldest') in the other; what was written since then stays newer; if they are two rows that got one number, make neither call, which would delete one of them: merge such files before they are replicated, as docs/merge.md describes
 SELECT main.logins.who, office.logins.who FROM main.logins JOIN office.logins USING (id);
 --= ann|bob
+
+-- # the-number-of-a-row-that-waits-is-refused-to-another-row
+ATTACH 'till.db' AS till;
+CREATE TABLE main.o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT, code TEXT UNIQUE, n INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE till.o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT, code TEXT UNIQUE, n INTEGER NOT NULL DEFAULT 0);
+SELECT counter_replicate('main.o', 'n', 'keys=spread');
+--= 0
+SELECT counter_replicate('till.o', 'n', 'keys=spread');
+--= 0
+INSERT INTO main.o VALUES (1 << 40, 'ann', 'C', 5);
+INSERT INTO till.o(who, code) VALUES ('eve', 'C');
+SELECT rows_changed FROM counter_push('till');
+--= 1
+SELECT count(*) FROM counter_tracked('till') WHERE state = 'waits';
+--= 3
+INSERT INTO till.o VALUES (1 << 40, 'bob', 'D', 1);
+--! o: the number of the row (1099511627776) is that of a row of another file, which waits: see counter_tracked, and give this row another number, or none
+INSERT OR IGNORE INTO till.o VALUES (1 << 40, 'bob', 'D', 1);
+--! o: the number of the row (1099511627776) is that of a row of another file, which waits: see counter_tracked, and give this row another number, or none
+INSERT OR REPLACE INTO till.o VALUES (1 << 40, 'bob', 'D', 1);
+--! o: the number of the row (1099511627776) is that of a row of another file, which waits: see counter_tracked, and give this row another number, or none
+UPDATE till.o SET id = 1 << 40;
+--! o: the number of the row (1099511627776) is that of a row of another file, which waits: see counter_tracked, and give this row another number, or none
+SELECT who, code FROM till.o;
+--= eve|C
+UPDATE till.o SET code = 'D';
+SELECT rows_changed FROM counter_sync('till');
+--= 1
+SELECT who, code, n FROM till.o ORDER BY who;
+--= ann|C|5
+--= eve|D|0
+SELECT count(*) FROM counter_tracked('till') WHERE row_key IS NOT NULL;
+--= 0

@@ -965,7 +965,9 @@ SELECT counter_untrack('t', 'm');
 SELECT counter_untrack('t', 'M', 'o');
 --= 2
 SELECT counter_untrack('t', 'm');
---! counter_untrack: t: column 'm' is not tracked
+--= 0
+SELECT counter_untrack('t', 'p');
+--! counter_untrack: t: column 'p' is not tracked
 UPDATE t SET n = n + 1;
 SELECT * FROM t_counters;
 --= a|6
