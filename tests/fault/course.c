@@ -10,11 +10,15 @@
 
 static uint64_t next_id;
 
+/* A later id is a greater one, so that a stage that begins again because of a fault draws others, of
+ * which the same one wins. */
 void uuid_generate_random(uuid_t out)
 {
     uint64_t mixed = ++next_id * UINT64_C(0x9e3779b97f4a7c15);
-    memcpy(out, &mixed, sizeof mixed);
-    memcpy(out + sizeof mixed, &next_id, sizeof next_id);
+    for (int i = 1; i < 4; i++) out[i] = (unsigned char)(next_id >> 8 * (3 - i));
+    out[0] = 0x10; /* the ids of scripts begin with 0 */
+    memcpy(out + 4, &next_id, 4);
+    memcpy(out + 8, &mixed, sizeof mixed);
     out[6] = (unsigned char)((out[6] & 0x0f) | 0x40);
 }
 
