@@ -390,6 +390,11 @@ static answer_of_table step_shown(ctr_writing *writing, sqlite3_stmt *statement)
             "a constraint or a trigger of the tracked table %s rolled back the transaction",
             writing->tracked->table);
     }
+    if (refused && changes > 0 && writing->unsaved)
+        ctr_problem_set(conn, SQLITE_CONSTRAINT,
+                        "a trigger of the tracked table %s says FAIL after a merged row was "
+                        "written: counter_pull, which can undo it, leaves that waiting",
+                        writing->tracked->table);
     if (refused) writing->aside = writing->ended = false; /* rolled back with the statement */
     if (refused || changes == 0 || ctr_rc(writing->tracked->conn) != SQLITE_OK)
         return TABLE_REFUSES;
@@ -536,14 +541,15 @@ bool ctr_writing_update(ctr_writing *writing, const ctr_shown *from, const ctr_s
 /* Steps a statement within a savepoint, where foreign keys are enforced or a trigger may say FAIL,
  * so that the changes of triggers and cascades can be rolled back, too. While a statement is
  * writing, SQLite opens no savepoint. Then our trigger fails a statement that has broken a foreign
- * key; a key that is broken after our trigger is an error. */
+ * key; a key that is broken after our trigger is an error. Rows that are written together may break
+ * one meanwhile. */
 static bool ask_in_savepoint(ctr_writing *writing, sqlite3_stmt *statement, const ctr_shown *want)
 {
     ctr_conn *conn = writing->tracked->conn;
-    if (writing->together) return ask_table(writing, statement, want) != TABLE_REFUSES;
     ctr_run run = ctr_run_on(conn, writing->tracked->schema, NULL);
     bool fails = writing->tracked->fails;
-    bool in_savepoint = (fails || ctr_foreign_enforced(conn->db)) && ctr_rc(conn) == SQLITE_OK;
+    bool may_break = writing->together || !ctr_foreign_enforced(conn->db);
+    bool in_savepoint = (fails || !may_break) && ctr_rc(conn) == SQLITE_OK;
     if (in_savepoint) {
         ctr_problem none;
         ctr_problem_try(conn, &none);
@@ -551,22 +557,23 @@ static bool ask_in_savepoint(ctr_writing *writing, sqlite3_stmt *statement, cons
         in_savepoint = none.rc == SQLITE_OK;
         ctr_problem_raise_if(conn, &none, (none.rc & 0xff) != SQLITE_BUSY);
     }
-    writing->unsaved = !in_savepoint;
+    writing->unsaved = !in_savepoint && !writing->together;
     answer_of_table answer = ask_table(writing, statement, want);
     writing->unsaved = false;
-    if (in_savepoint && (answer == TABLE_DEFERS || (fails && answer == TABLE_REFUSES)) &&
+    bool deferred = answer == TABLE_DEFERS && !writing->together;
+    if (in_savepoint && (deferred || (fails && answer == TABLE_REFUSES)) &&
         ctr_rc(conn) == SQLITE_OK) {
         ctr_run_do(&run, CTR_SQL_TRACK_ROLL_BACK, NULL);
         writing->aside = writing->ended = false;
         writing->undone = true;
     }
     if (in_savepoint && ctr_rc(conn) == SQLITE_OK) ctr_run_do(&run, CTR_SQL_TRACK_RELEASE, NULL);
-    if (!in_savepoint && answer == TABLE_DEFERS)
+    if (!in_savepoint && deferred)
         ctr_problem_set(conn, SQLITE_CONSTRAINT,
                         "a merged row of the tracked table %s would break a foreign key: "
                         "counter_pull, which can undo it, leaves it waiting",
                         writing->tracked->table);
-    return answer == TABLE_TAKES;
+    return answer != TABLE_REFUSES && !deferred;
 }
 
 static bool write_in_savepoint(ctr_writing *writing, ctr_tab_sql which, const ctr_shown *want)

@@ -166,6 +166,36 @@ SELECT table_name, rows_changed, note FROM counter_push('office');
 SELECT * FROM office.person, office.team;
 --= bob|shelves|shelves|bob|2
 
+-- # a-trigger-that-fails-before-a-circle-is-whole-leaves-nothing-of-its-row
+ATTACH 'office.db' AS office;
+PRAGMA foreign_keys = ON;
+CREATE TABLE main.t(k TEXT PRIMARY KEY, other TEXT REFERENCES t(k), n INTEGER);
+CREATE TABLE office.t(k TEXT PRIMARY KEY, other TEXT REFERENCES t(k), n INTEGER);
+CREATE TABLE main.log(k);
+SELECT counter_replicate('main.t', 'n');
+--= 0
+SELECT counter_replicate('office.t', 'n');
+--= 0
+CREATE TRIGGER main.fails AFTER INSERT ON t BEGIN
+  UPDATE t SET n = n + 100 WHERE k = NEW.k;
+  INSERT INTO log VALUES (NEW.k);
+  SELECT RAISE(FAIL, 'no') WHERE NEW.other IS NULL AND NEW.k = 'a';
+END;
+INSERT INTO office.t VALUES ('a', NULL, 1), ('b', 'a', 2);
+UPDATE office.t SET other = 'b' WHERE k = 'a';
+SELECT rows_changed, note FROM counter_pull('office');
+--= 2|NULL
+SELECT * FROM main.t;
+--= a|b|1
+--= b|a|2
+SELECT k FROM main.log;
+--= b
+--= a
+SELECT rows_changed, note FROM counter_sync('office');
+--= 0|NULL
+SELECT count(*) FROM counter_tracked WHERE row_key IS NOT NULL;
+--= 0
+
 -- # a-circle-to-which-another-row-refers-stays-whole
 PRAGMA foreign_keys = ON;
 ATTACH 'office.db' AS office;

@@ -1153,6 +1153,40 @@ SELECT note FROM counter_pull('office');
 SELECT * FROM main.t;
 --= x|X1|4
 
+-- # a-feed-refuses-a-row-of-which-a-trigger-that-fails-would-leave-something
+ATTACH 'office.db' AS office;
+CREATE TABLE office.t(k TEXT PRIMARY KEY, name TEXT, n INTEGER);
+SELECT counter_replicate('office.t', 'n');
+--= 0
+CREATE TABLE main.t(k TEXT PRIMARY KEY, name TEXT, n INTEGER);
+SELECT counter_replicate('main.t', 'n');
+--= 0
+INSERT INTO main.t VALUES ('a', 'A', 1), ('b', 'B', 2);
+SELECT rows_changed FROM counter_push('office');
+--= 2
+CREATE TABLE office.fed AS SELECT table_name, key, change, seq, source FROM counter_changes(0);
+SELECT counter_untrack('main.t');
+--= 1
+DROP TABLE main.t;
+CREATE TABLE main.t(k TEXT PRIMARY KEY, name TEXT, n INTEGER);
+SELECT counter_replicate('main.t', 'n');
+--= 0
+CREATE TRIGGER main.fails AFTER INSERT ON t WHEN NEW.k = 'a' BEGIN SELECT RAISE(FAIL, 'no'); END;
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT * FROM office.fed;
+--! counter_changes: table t: a trigger of the tracked table t says FAIL after a merged row was written: counter_pull, which can undo it, leaves that waiting
+SELECT * FROM main.t;
+SELECT rows_changed, note FROM counter_pull('office');
+--= 2|1 row waits: see counter_tracked()
+SELECT * FROM main.t;
+--= b|B|2
+DROP TRIGGER main.fails;
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT * FROM office.fed;
+SELECT rows_changed, note FROM counter_sync('office');
+--= 0|NULL
+SELECT * FROM main.t ORDER BY k;
+--= a|A|1
+--= b|B|2
+
 -- # a-row-that-a-foreign-key-protects-from-its-deletion-begins-anew-with-what-it-shows
 PRAGMA foreign_keys = ON;
 ATTACH 'office.db' AS office;
