@@ -6,19 +6,28 @@
 #include "counter_cell.h"
 #include "fuzz.h"
 
-static void check_shards(const ctr_cell *cell)
+static void check_written(const ctr_cell *cell)
 {
-    ctr_shard *shards = fuzz_room(cell->size / CTR_ID_SIZE + 1, sizeof *shards), shard;
-    size_t at = 0, n = 0;
+    size_t most = cell->size / CTR_ID_SIZE + 1, at = 0, n = 0, n_grants = 0;
+    ctr_shard *shards = fuzz_room(most, sizeof *shards), shard;
+    ctr_grant *grants = fuzz_room(most, sizeof *grants), grant;
     while (ctr_cell_next(cell, &at, &shard)) {
         ctr_shard found;
         shards[n++] = shard;
         fuzz_assert(ctr_cell_shard(cell, shard.id, &found) && found.clock == shard.clock);
     }
+    for (at = 0; ctr_cell_next_grant(cell, &at, &grant);) grants[n_grants++] = grant;
+
     uint8_t *out = fuzz_room(CTR_CELL_HEADER_MAX + n * CTR_SHARD_MAX, 1);
     size_t size = ctr_cell_is_untouched(cell) ? 0 : ctr_cell_write(cell->life, shards, n, out);
-    fuzz_assert(fuzz_same(out, size, cell->bytes, cell->size));
+    uint8_t *whole = fuzz_room(size + n_grants * CTR_GRANT_MAX + 1, 1);
+    ctr_cell bare;
+    if (n_grants > 0) fuzz_assert(ctr_cell_open(&bare, out, size) == CTR_OK);
+    if (n_grants > 0) size = ctr_cell_with_grants(&bare, grants, n_grants, whole);
+    fuzz_assert(fuzz_same(n_grants > 0 ? whole : out, size, cell->bytes, cell->size));
+    free(whole);
     free(out);
+    free(grants);
     free(shards);
 }
 
@@ -76,7 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ctr_cell a, b;
     bool opens = ctr_cell_open(&a, bytes, first) == CTR_OK;
     bool both = ctr_cell_open(&b, rest, size - 1 - first) == CTR_OK && opens;
-    if (opens) check_shards(&a);
+    if (opens) check_written(&a);
     if (opens) check_changes(&a);
     if (both) check_pair(&a, &b);
     free(bytes);
