@@ -289,8 +289,8 @@ static void note_end(ctr_conn *conn, int64_t end)
     file->end = end;
 }
 
-/* Steps to the first change from `since` on. */
-static bool step_to_rows(lines_cursor *cursor, int64_t own, sqlite3_value **given)
+/* Steps to the first change from cursor->upto on. */
+static void step_to_rows(lines_cursor *cursor, int64_t own, sqlite3_value **given)
 {
     ctr_run run = ctr_run_on(conn_of_lines(cursor), "main", NULL);
     cursor->rows = ctr_run_prepare(&run, given[ARG_SCOPE] ? CTR_SQL_LINES_CHANGES_IN_SCOPE
@@ -300,21 +300,21 @@ static bool step_to_rows(lines_cursor *cursor, int64_t own, sqlite3_value **give
     if (given[ARG_SCOPE]) ctr_run_bind_value(&run, cursor->rows, ":scope", given[ARG_SCOPE]);
     if (given[ARG_OF]) ctr_run_bind_value(&run, cursor->rows, ":of", given[ARG_OF]);
     if (given[ARG_MINE]) ctr_run_bind_value(&run, cursor->rows, ":mine", given[ARG_MINE]);
-    if (ctr_run_row(&run, cursor->rows)) return true;
+    if (ctr_run_row(&run, cursor->rows)) return;
     sqlite3_finalize(cursor->rows);
     cursor->rows = NULL;
-    return false;
 }
 
-/* The same; from 0 if `since` lies beyond the end, for it is a mark of what was there once. */
+/* The same; from 0 if `since` lies beyond the end, for it is a mark of what was there once. The end
+ * is read before the changes are: what another connection commits in between has a higher number,
+ * so that a line without changes never raises a mark past it. */
 static void find_rows(lines_cursor *cursor, int64_t since, int64_t own, sqlite3_value **given)
 {
     ctr_conn *conn = conn_of_lines(cursor);
-    bool any = step_to_rows(cursor, own, given);
-    cursor->end = any ? sqlite3_column_int64(cursor->rows, OF_UPTO) : ctr_feed_end(conn);
+    cursor->end = ctr_feed_end(conn);
     note_end(conn, cursor->end);
-    if (any || since <= cursor->end || ctr_rc(conn) != SQLITE_OK) return;
-    cursor->upto = 0;
+    if (ctr_rc(conn) != SQLITE_OK || (since == cursor->end && since > 0)) return;
+    if (since > cursor->end) cursor->upto = 0;
     step_to_rows(cursor, own, given);
 }
 

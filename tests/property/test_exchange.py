@@ -798,3 +798,33 @@ def test_a_file_that_is_locked_when_rights_move_is_named_and_the_next_sync_moves
     assert rows(one, "SELECT note FROM counter_sync(?)", paths["two"]) == [(None,)]
     assert rows(one, "SELECT rights FROM counter_rights('t')") == [(4,), (4,)]
     one.close()
+
+
+@pytest.mark.parametrize("own", [0, 1])
+def test_lines_skip_nothing_that_another_connection_commits_at_any_moment(tmp_path, own):
+    a = new_file(tmp_path / "a.db", TABLE, "INSERT INTO t VALUES ('first', 1)")
+    b, reader = new_file(tmp_path / "b.db", TABLE), new_file(tmp_path / "a.db")
+    (source,), = rows(reader, "SELECT counter_source(?)", own)
+    moment = left = 0
+
+    def commit_at_the_moment(*_):
+        nonlocal left
+        left -= 1
+        if left == 0:
+            rows(a, "INSERT INTO t VALUES (?, 1)", f"at {moment}")
+        return sqlite3.SQLITE_OK
+
+    def sync():
+        lines = rows(reader, "SELECT line FROM counter_lines(?, ?)", *rows(b, "SELECT counter_mark(?)", source)[0], own)
+        if lines:
+            rows(b, "SELECT counter_take(?)", "\n".join(line for line, in lines))
+
+    sync()
+    while left <= 0:
+        moment, left = moment + 1, moment + 1
+        reader.set_authorizer(commit_at_the_moment)
+        sync()
+        reader.set_authorizer(None)
+        sync()
+        assert rows(b, "SELECT k FROM t ORDER BY k") == rows(a, "SELECT k FROM t ORDER BY k"), moment
+    assert moment > 5
