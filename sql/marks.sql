@@ -37,6 +37,10 @@ SELECT min(coalesce((SELECT mark FROM "{schema}".counter_peers
                       WHERE id = :id AND theirs = :theirs AND mine = token), 0))
   FROM "{schema}".counter_tables;
 
+-- The highest mark of any table, also of one that is gone or has another token now.
+-- name: MARKS_HIGHEST
+SELECT max(mark) FROM "{schema}".counter_peers WHERE id = :id AND theirs = :theirs;
+
 -- Raises the marks of all tables to :mark.
 -- name: MARKS_RAISE
 INSERT OR REPLACE INTO "{schema}".counter_peers(id, theirs, mine, mark)

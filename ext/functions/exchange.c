@@ -816,6 +816,13 @@ int64_t ctr_exchange_mark(ctr_conn *conn, const char *name, sqlite3_value *scope
     return mark;
 }
 
+int64_t ctr_exchange_highest_mark(ctr_conn *conn, const char *name)
+{
+    named_source named;
+    name_given_source(conn, &named, name, NULL);
+    return ctr_rc(conn) == SQLITE_OK ? ctr_marks_highest(conn, &named.source) : 0;
+}
+
 #endif
 
 int64_t ctr_exchange_raise(ctr_conn *conn, const char *name, sqlite3_value *scope, int64_t since,

@@ -56,6 +56,7 @@ typedef struct device {
     batches *files;                                                 /* owned: as they begin */
     size_t n, room;
     int64_t written; /* when the last one was; 0: none was */
+    bool listed;     /* all of them were, or there is no directory */
 } device;
 
 /* One call. */
@@ -64,7 +65,8 @@ typedef struct exchange_folder {
     ctr_conn *conn;
     ctr_folder at;
     device own;
-    char *unread;         /* owned: what is wrong with own files that main does not know */
+    char *unread;     /* owned: what is wrong with own files that main does not know */
+    int64_t outdated; /* from where on own files tell what nobody can read; INT64_MAX: nowhere */
     sqlite3_value *scope; /* NULL: everything */
 } exchange_folder;
 
@@ -185,7 +187,9 @@ static void open_device(const listing *to, const ctr_folder *in)
     ctr_folder_close(&of->at);
     of->n = 0;
     of->written = 0;
+    of->listed = false;
     int error = ctr_folder_open_in(&of->at, in, of->name);
+    if (error == ENOENT) of->listed = true;
     if (error == ENOENT) return;
     ctr_folder_entry seen = {.kind = CTR_FOLDER_OTHER};
     if (error) ctr_folder_look(in, of->name, &seen);
@@ -199,6 +203,7 @@ static void open_device(const listing *to, const ctr_folder *in)
     if (error) return;
     error = ctr_folder_list(&of->at, list_batches, (void *)to);
     if (error) fail_folder(conn, of->at.path, "read", error);
+    of->listed = ctr_rc(conn) == SQLITE_OK;
     if (of->n > 0) qsort(of->files, of->n, sizeof *of->files, compare_batches);
 }
 
@@ -384,11 +389,20 @@ static void remove_covered(const device *own, const batches *by)
     }
 }
 
+/* Returns where the next file begins: at the end of the chain, or where it is outdated. */
+static int64_t end_of_given(const exchange_folder *x)
+{
+    const int64_t end = end_of_chain(&x->own);
+    return x->outdated < end ? x->outdated : end;
+}
+
 /* A file whose directory has more of it than it has itself would write what nobody takes. */
 static void refuse_older(const exchange_folder *x)
 {
     const device *own = &x->own;
-    const int64_t there = end_of_chain(own);
+    int64_t there = 0;
+    for (size_t i = 0; i < own->n; i++)
+        if (own->files[i].upto > there) there = own->files[i].upto;
     const int64_t mine = there > 0 && ctr_rc(x->conn) == SQLITE_OK ? ctr_feed_end(x->conn) : 0;
     if (there > mine)
         ctr_problem_set(x->conn, SQLITE_ERROR,
@@ -402,7 +416,7 @@ static void refuse_older(const exchange_folder *x)
 static void give_nothing(exchange_folder *x, int why)
 {
     batches none;
-    moved row = {.upto = end_of_chain(&x->own)};
+    moved row = {.upto = end_of_given(x)};
     int64_t n = write_lines(x, NULL, row.upto, &none);
     const char *path = x->own.at.path;
     if (n > 0 && none.upto > row.upto)
@@ -442,7 +456,7 @@ static void write_new_batches(exchange_folder *x)
     ctr_uuid_random(random);
     ctr_id_to_text(random, id);
     sqlite3_snprintf(sizeof aside, aside, "%s%s", ASIDE, id);
-    int64_t n = write_lines(x, aside, end_of_chain(own), &made);
+    int64_t n = write_lines(x, aside, end_of_given(x), &made);
     if (n == 0 || ctr_rc(x->conn) != SQLITE_OK) return;
     int64_t begin = begin_of(own, &made);
     if (begin < made.since) {
@@ -627,9 +641,36 @@ static void name_own(exchange_folder *x)
     sqlite3_free(source);
 }
 
+/* Looks at the own files that main has not taken. Those up to `given` main has given, so it has what
+ * they tell: they are outdated, for a migration has made a column or table another kind since. Any
+ * other one may have what main has lost: giving fails then. */
+static void look_at_untaken(exchange_folder *x, moved *row, int64_t given)
+{
+    const device *own = &x->own;
+    bool lost = !own->listed;
+    for (size_t i = 0; i < own->n && ctr_rc(x->conn) == SQLITE_OK; i++) {
+        const batches *file = &own->files[i];
+        if (file->upto <= row->upto) continue;
+        if (file->upto <= given && file->since < x->outdated) x->outdated = file->since;
+        if (file->upto <= given || lost) continue;
+        lost = row->note || file->since > row->upto;
+        if (!row->note && lost) {
+            char name[FOLDER_NAME_SIZE];
+            write_batches_name(file, name);
+            note_problem(
+                x->conn, row,
+                ctr_text_print(x->conn, "%s/%s: the file before it is missing", own->at.path, name),
+                "");
+        }
+    }
+    if (lost)
+        x->unread = row->note;
+    else
+        sqlite3_free(row->note);
+}
+
 /* Takes from the own directory what main does not know to have given: all of it, if main was
- * restored to a state before that. Then it learns so by its own counts, and takes another id. What
- * cannot be read is left to giving, which fails then. */
+ * restored to a state before that. Then it learns so by its own counts, and takes another id. */
 static void take_own(exchange_folder *x)
 {
     moved row = {0};
@@ -637,11 +678,14 @@ static void take_own(exchange_folder *x)
     sqlite3_value *scope = x->scope;
     int error = ctr_folder_look(&x->at, x->own.name, &seen);
     if (error == ENOENT || (!error && seen.kind != CTR_FOLDER_FOLDER)) return;
+    const int64_t given = ctr_exchange_highest_mark(x->conn, x->own.source);
+    const char *name = ctr_text_print(x->conn, "%s", x->own.name);
     x->scope = NULL;
     read_device(x, &x->own, &row);
     x->scope = scope;
-    x->unread = row.note;
+    look_at_untaken(x, &row, given);
     name_own(x);
+    if (ctr_rc(x->conn) == SQLITE_OK && strcmp(name, x->own.name) != 0) x->outdated = INT64_MAX;
 }
 
 /* ---- the directory --------------------------------------------------------------------------- */
@@ -737,7 +781,7 @@ void ctr_folder_exchange(ctr_answer *answer, const char *directory, bool takes, 
                          sqlite3_value *scope)
 {
     ctr_conn *conn = answer->conn;
-    exchange_folder x = {.answer = answer, .conn = conn, .scope = scope};
+    exchange_folder x = {.answer = answer, .conn = conn, .scope = scope, .outdated = INT64_MAX};
     if (gives) ctr_exchange_check_may_write(conn, directory, false);
     open_peer(&x, directory);
     if (ctr_rc(conn) == SQLITE_OK && scope) check_scope(conn, scope);

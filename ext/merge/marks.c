@@ -169,14 +169,24 @@ static void bind_feed(ctr_run *run, sqlite3_stmt *row, const ctr_marks_source *s
     sqlite3_free(suffix);
 }
 
-static int64_t least_mark(ctr_conn *conn, const ctr_marks_source *source)
+static int64_t read_mark(ctr_conn *conn, ctr_sql which, const ctr_marks_source *source)
 {
     ctr_run run = ctr_run_on(conn, "main", NULL);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_LEAST);
+    sqlite3_stmt *row = ctr_run_prepare(&run, which);
     bind_feed(&run, row, source);
     int64_t mark = ctr_run_row(&run, row) ? sqlite3_column_int64(row, 0) : 0;
     sqlite3_finalize(row);
     return mark > 0 ? mark : 0;
+}
+
+static int64_t least_mark(ctr_conn *conn, const ctr_marks_source *source)
+{
+    return read_mark(conn, CTR_SQL_MARKS_LEAST, source);
+}
+
+int64_t ctr_marks_highest(ctr_conn *conn, const ctr_marks_source *source)
+{
+    return read_mark(conn, CTR_SQL_MARKS_HIGHEST, source);
 }
 
 int64_t ctr_marks_of_feed(ctr_conn *conn, const ctr_marks_source *source)

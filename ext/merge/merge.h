@@ -593,6 +593,9 @@ ctr_fed ctr_marks_fed(const ctr_marks_source *source, int64_t upto);
  * everything holds for own changes and for each scope, too. */
 int64_t ctr_marks_of_feed(ctr_conn *conn, const ctr_marks_source *source);
 
+/* Returns the highest mark of a feed in main that any table has or had. */
+int64_t ctr_marks_highest(ctr_conn *conn, const ctr_marks_source *source);
+
 /* Raises the mark of a feed to `upto`. */
 void ctr_marks_raise_feed(ctr_conn *conn, const ctr_marks_source *source, int64_t upto);
 

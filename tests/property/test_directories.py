@@ -270,6 +270,87 @@ def test_a_machine_that_was_set_back_and_counts_learns_it_from_its_own_directory
     assert content(a) == content(b) and content(b)["x"] >= 151
 
 
+def set_back(path, content, attributes):
+    with open(path, "r+b") as file:
+        file.write(content)
+        file.truncate()
+    for name, value in attributes.items():
+        os.setxattr(path, name, value)
+
+
+def test_while_a_file_is_missing_before_another_in_the_own_directory_nothing_is_given_and_nothing_deleted(place):
+    def count(db, letter, n):
+        db.executemany("INSERT INTO hits VALUES (?, 1)", [(f"{letter}{i} {random.random()}",) for i in range(n)])
+        return db
+
+    def give(db, refuses=False):
+        return refused(db, CALLS[0]) if refuses else db.execute(CALLS[0]).fetchall()
+
+    a = count(shop("a.db"), "A", 900)
+    give(a)
+    a.close()
+    content_then, attributes = pathlib.Path("a.db").read_bytes(), {name: os.getxattr("a.db", name) for name in os.listxattr("a.db")}
+    a = count(shop("a.db"), "B", 300)
+    give(a)
+    give(count(a, "C", 100))
+    a.close()
+    first, second, third = sorted((place / "shared").rglob("*.gz"))
+    set_back("a.db", content_then, attributes)
+    second.rename(place / "on its way")
+    a = count(shop("a.db"), "D", 1)
+    text = give(a, refuses=True)
+    assert f"{third.name}: the file before it is missing" in text and "nothing is given until" in text
+    assert third.exists()
+    (place / "on its way").rename(second)
+    b = shop("b.db")
+    for db in a, b, a, b:
+        give(db)
+    assert len(content(a)) == 1301 and content(a) == content(b)
+
+
+REPLICATES = ["SELECT counter_replicate('products', 'stock')"]
+KINDS = {  # of a column or table, before and after
+    "a tracked table": ("SELECT counter_track('products', 'stock')", REPLICATES),
+    "a column that stays": (*REPLICATES, ["SELECT counter_untrack('products', 'name')", "SELECT counter_replicate('products', 'local=name')",
+                                          "CREATE TABLE extra(k TEXT PRIMARY KEY)", "SELECT counter_replicate('extra')"])}
+
+
+@pytest.mark.parametrize("rows", [1, 3000])
+@pytest.mark.parametrize("pulls_first", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_file_gave_before_a_migration_that_makes_it_unreadable_is_given_anew(place, kind, pulls_first, rows):
+    before, migration = KINDS[kind]
+    a = give_right(connect("a.db"))
+    a.execute("CREATE TABLE products(sku TEXT PRIMARY KEY, name TEXT, stock INTEGER NOT NULL DEFAULT 0)")
+    a.executemany("INSERT INTO products VALUES (?, 'x', 10)", [(f"{random.random()}",) for _ in range(rows)])
+    a.execute(before).fetchall()
+    a.execute("VACUUM INTO 'b.db'")
+    b = give_right(connect("b.db"))
+
+    def sync(*texts):
+        return [row[-1] for text in texts or CALLS[:1] for db in (a, b) for row in db.execute(text).fetchall()]
+
+    for db in a, b:
+        db.execute("UPDATE products SET stock = stock + 1")
+    sync()
+    assert set(sync()) <= {None}
+    for db in a, b:
+        for sql in migration:
+            db.execute(sql).fetchall()
+    if pulls_first:
+        sync(CALLS[1], CALLS[1])
+    a.execute("UPDATE products SET stock = stock + 100 WHERE rowid % 3 = 1")
+    for _ in range(3):
+        sync()
+    assert set(sync()) <= {None}
+    b.execute("UPDATE products SET stock = stock + 1000 WHERE rowid % 3 = 1")
+    for _ in range(2):
+        sync()
+    expected = 12 * rows + 1100 * ((rows + 2) // 3)
+    assert [db.execute("SELECT sum(stock) FROM products").fetchone() for db in (a, b)] == [(expected,)] * 2
+    assert a.execute("SELECT count(*) FROM counter_tracked WHERE row_key IS NOT NULL").fetchone() == (0,)
+
+
 MERGING = """CREATE TABLE t(id INTEGER PRIMARY KEY AUTOINCREMENT, v TEXT UNIQUE, n INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE part(id INTEGER PRIMARY KEY AUTOINCREMENT, t INTEGER REFERENCES t(id));
 CREATE TABLE audit(what, v, merging);
