@@ -54,6 +54,11 @@ SELECT t.name, s.row, s.name, s.value, s.seq, s.seq IS NOT NULL AND s.rows IS NU
 UPDATE "{schema}".counter_state SET rows = :now
  WHERE tab = :tab AND kind = 'replaced' AND row = :row AND name = :birth;
 
+-- The file has another id, for another one counts under the former: that may insert them again, too.
+-- name: REPLACED_LEAVE
+UPDATE "{schema}".counter_state SET seq = NULL
+ WHERE kind BETWEEN 'replaced' AND 'replaced' AND seq IS NOT NULL AND rows IS NULL;
+
 -- What became of the one that had a number when this file wrote a reference to it.
 -- name: REPLACED_NOW
 SELECT rows FROM "{schema}".counter_state

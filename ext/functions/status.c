@@ -429,25 +429,37 @@ static void show_spread(ctr_answer *answer, ctr_tab *tab, const ctr_tracked *tra
 
 enum { REPLACED_ROW, REPLACED_CHANGE, REPLACED_IS_OWN, REPLACED_NOW };
 
-/* The file whose row it is inserts it again in the merge that replaces it, unless the table
- * refuses. */
-static bool is_refused(sqlite3_stmt *row)
-{
-    return sqlite3_column_int(row, REPLACED_IS_OWN) &&
-           sqlite3_column_type(row, REPLACED_NOW) == SQLITE_NULL;
-}
+/* What becomes of a row whose number another row had first. The file whose row it is inserts it
+ * again in the merge that replaces it, unless the table refuses. */
+typedef struct replaced_fate {
+    bool is_refused;
+    const char *text;
+} replaced_fate;
 
-static const char *fate_of_replaced(ctr_conn *conn, sqlite3_stmt *row, const ctr_told_row *told)
+static replaced_fate fate_of_replaced(ctr_tab *tab, sqlite3_stmt *row, const ctr_told_row *told)
 {
-    if (is_refused(row))
-        return "another row had the number first: the table refuses to take it again; each merge "
-               "tries";
-    if (sqlite3_column_type(row, REPLACED_NOW) == SQLITE_INTEGER)
-        return ctr_text_print(conn, "another row had the number first: inserted again as %lld",
-                              (long long)sqlite3_column_int64(row, REPLACED_NOW));
+    ctr_conn *conn = tab->conn;
+    ctr_identity identity;
     char id[CTR_ID_TEXT_SIZE];
+    if (sqlite3_column_type(row, REPLACED_NOW) == SQLITE_INTEGER)
+        return (replaced_fate){
+            .text = ctr_text_print(conn, "another row had the number first: inserted again as %lld",
+                                   (long long)sqlite3_column_int64(row, REPLACED_NOW))};
+    bool is_own = sqlite3_column_int(row, REPLACED_IS_OWN);
+    ctr_file_peek(tab->file, &identity);
+    ctr_birthplace born = ctr_renumber_birthplace(tab, identity.id, told->birth.id);
+    if (is_own && born == CTR_BORN_HERE)
+        return (replaced_fate){true, "another row had the number first: the table refuses to take "
+                                     "it again; each merge tries"};
     ctr_id_to_text(told->birth.id, id);
-    return ctr_text_print(conn, "another row had the number first: %s inserts it again", id);
+    const char *former =
+        born == CTR_BORN_ELSEWHERE
+            ? ""
+            : "; this file had that id before it was copied, moved or restored: if "
+              "the row is missing in all files, insert it here";
+    return (replaced_fate){
+        .text = ctr_text_print(conn, "another row had the number first: %s inserts it again%s", id,
+                               former)};
 }
 
 /* Lists the rows whose number another row had first, each as a change in JSON. */
@@ -466,16 +478,17 @@ static void show_replaced(ctr_answer *answer, ctr_tab *tab, const ctr_tracked *t
         const ctr_told_row told = change.row;
         if (ctr_rc(conn) == SQLITE_OK) ctr_change_append_json(json, &change);
         const char *whole = ctr_text_built(conn, json);
+        const replaced_fate fate = fate_of_replaced(tab, row, &told);
         if (ctr_rc(conn) == SQLITE_OK) {
             ctr_answer_text(answer, tracked->table);
             ctr_answer_text(answer, NULL);
-            ctr_answer_text(answer, is_refused(row) ? "refused" : "replaced");
+            ctr_answer_text(answer, fate.is_refused ? "refused" : "replaced");
             ctr_answer_text(
                 answer,
                 ctr_text_print(conn, "(%lld)", (long long)sqlite3_column_int64(row, REPLACED_ROW)));
             ctr_answer_text(answer, NULL);
             ctr_answer_text(answer, whole);
-            ctr_answer_text(answer, fate_of_replaced(conn, row, &told));
+            ctr_answer_text(answer, fate.text);
         }
         ctr_text_release(conn, mark);
     }

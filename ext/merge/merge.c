@@ -368,6 +368,7 @@ void ctr_conflicts_change_identity(ctr_conflicts *conflicts, ctr_file *file)
     if (ctr_rc(file->conn) != SQLITE_OK) return;
     conflicts->own = conflicts->replaced = false;
     if (own) ctr_succession_lineage_changed(file, CTR_WHY_CONFLICT);
+    if (own) ctr_renumber_leave(file);
     if (replaced && !own) ctr_succession_yield(file);
 }
 

@@ -654,8 +654,24 @@ void ctr_answers_declare_in(ctr_file *file, const char *table);
 
 /* ==== renumber.c ============================================================================== */
 
+/* Whose row it is that was born under an id. */
+typedef enum ctr_birthplace {
+    CTR_BORN_ELSEWHERE, /* another file's */
+    CTR_BORN_BEFORE,    /* this one's, before it was copied, moved or restored: perhaps another's */
+    CTR_BORN_HERE       /* this file's, which alone goes on from the id */
+} ctr_birthplace;
+
+/* Returns it in a file with the id `mine`. A merge that finds that another file counts under the
+ * present one takes a new id before it lists anything. */
+ctr_birthplace ctr_renumber_birthplace(ctr_tab *tab, const uint8_t mine[CTR_ID_SIZE],
+                                       const uint8_t id[CTR_ID_SIZE]);
+
 /* Lists the row at hand, whose number another row had first, before that takes its place. */
 void ctr_renumber_list(ctr_merge *merge);
+
+/* Leaves those that are listed and not yet inserted again: this file has another id, because
+ * another one counts under the former, and has the same rows. */
+void ctr_renumber_leave(ctr_file *file);
 
 /* Inserts again the rows that this file had inserted and that are listed, when a merge is done, and
  * takes those off the table that still stand under their numbers. Returns whether there were any:

@@ -21,19 +21,26 @@
 
 enum { BIRTH_SIZE = 8 + CTR_ID_SIZE };
 
-/* Returns whether this file, which has the id `mine`, alone goes on from an id. A merge that finds
- * that another file counts under the present one takes a new id before it lists anything. */
-static bool is_own_id(ctr_tab *tab, const uint8_t *mine, const uint8_t id[CTR_ID_SIZE])
+ctr_birthplace ctr_renumber_birthplace(ctr_tab *tab, const uint8_t mine[CTR_ID_SIZE],
+                                       const uint8_t id[CTR_ID_SIZE])
 {
-    if (memcmp(id, mine, CTR_ID_SIZE) == 0) return true;
+    ctr_birthplace born = CTR_BORN_ELSEWHERE;
+    if (memcmp(id, mine, CTR_ID_SIZE) == 0) return CTR_BORN_HERE;
     ctr_run run = ctr_tab_run(tab);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_WENT_ON);
     ctr_run_bind_id(&run, row, ":id", id);
     ctr_run_bind_text(&run, row, ":met", ctr_lineage_why(CTR_WHY_CONFLICT));
     ctr_run_bind_text(&run, row, ":dropped", ctr_lineage_why(CTR_WHY_DROPPED));
-    bool is = ctr_run_row(&run, row) && sqlite3_column_int(row, 0) != 0;
+    if (ctr_run_row(&run, row)) born = sqlite3_column_int(row, 0) ? CTR_BORN_HERE : CTR_BORN_BEFORE;
     sqlite3_finalize(row);
-    return is;
+    return born;
+}
+
+/* The same of the file as it is now: it may have become a copy since the row was listed. */
+static bool is_of_this_file(ctr_file *file, ctr_tab *tab, const uint8_t id[CTR_ID_SIZE])
+{
+    const ctr_identity *identity = ctr_file_identity(file);
+    return identity && ctr_renumber_birthplace(tab, identity->id, id) == CTR_BORN_HERE;
 }
 
 void ctr_renumber_list(ctr_merge *merge)
@@ -47,7 +54,8 @@ void ctr_renumber_list(ctr_merge *merge)
     if (!mine || ctr_rc(merge->conn) != SQLITE_OK) return;
     ctr_bytes_put(birth, (uint64_t)mine->birth.number);
     memcpy(birth + 8, mine->birth.id, CTR_ID_SIZE);
-    bool is_own = is_own_id(tab, merge->conflicts->mine, mine->birth.id);
+    bool is_own =
+        ctr_renumber_birthplace(tab, merge->conflicts->mine, mine->birth.id) == CTR_BORN_HERE;
     ctr_apart_row apart = {0};
     if (merge->tracked) ctr_apart_read(merge->showing.tracked, tab, row->rowid, &apart);
     ctr_row_feed_tell(tab, row, merge->keys, &change);
@@ -62,6 +70,14 @@ void ctr_renumber_list(ctr_merge *merge)
     sqlite3_free(change.bytes);
     merge->brought.replaced++;
     ctr_merge_note_number(merge);
+}
+
+void ctr_renumber_leave(ctr_file *file)
+{
+    ctr_run run = ctr_file_run(file);
+    if (ctr_rc(file->conn) == SQLITE_OK &&
+        ctr_schema_is_table(file->conn, file->schema, "counter_state"))
+        ctr_run_do(&run, CTR_SQL_REPLACED_LEAVE, NULL);
 }
 
 /* ---- one that is to be inserted again -------------------------------------------------------- */
@@ -99,9 +115,8 @@ static const char *column_of_told(const due_again *due, const ctr_told_column *t
 /* Returns whether this file has written what has a stamp, before the row was replaced. */
 static bool has_written(const due_again *due, const ctr_stamp *stamp)
 {
-    const ctr_identity *identity = ctr_file_identity(due->file);
-    return identity && ctr_stamp_time(stamp->number) <= due->number &&
-           is_own_id(due->tab, identity->id, stamp->id);
+    return ctr_stamp_time(stamp->number) <= due->number &&
+           is_of_this_file(due->file, due->tab, stamp->id);
 }
 
 /* Of rows that were listed one may refer to another, by the number that this had when this file
@@ -392,7 +407,9 @@ static void try_to_take_off(due_again *due, listed_row *listed)
 static void try_to_come_back(due_again *due, listed_row *listed)
 {
     ctr_run run = ctr_tab_run(due->tab);
-    if (!listed->comes_back || !try_it(due, come_back)) return;
+    bool is = listed->comes_back && listed->birth.size == BIRTH_SIZE &&
+              is_of_this_file(due->file, due->tab, listed->birth.bytes + 8);
+    if (!is || !try_it(due, come_back)) return;
     ctr_run_with(&run, CTR_SQL_REPLACED_DONE, ":now i :row i :birth b", due->now, listed->was,
                  listed->birth.bytes, listed->birth.size);
     listed->comes_back = false;

@@ -602,3 +602,48 @@ SELECT who, code, n FROM till.o ORDER BY who;
 --= eve|D|0
 SELECT count(*) FROM counter_tracked('till') WHERE row_key IS NOT NULL;
 --= 0
+
+-- # a-row-that-the-table-refuses-to-take-again-comes-back-in-its-file-and-not-in-a-copy-of-that
+ATTACH 'till.db' AS till;
+CREATE TABLE main.p(k TEXT PRIMARY KEY);
+CREATE TABLE till.p(k TEXT PRIMARY KEY);
+CREATE TABLE main.o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT, n INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE till.o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT, n INTEGER NOT NULL DEFAULT 0);
+CREATE TRIGGER main.needs_p BEFORE INSERT ON o WHEN NEW.who = 'ann' AND NOT EXISTS (SELECT 1 FROM p) BEGIN SELECT RAISE(ABORT, 'no p'); END;
+SELECT counter_replicate('main.p');
+--= 0
+SELECT counter_replicate('till.p');
+--= 0
+SELECT counter_replicate('main.o', 'n', 'keys=spread');
+--= 0
+SELECT counter_replicate('till.o', 'n', 'keys=spread');
+--= 0
+INSERT INTO main.p VALUES ('P');
+SELECT count(*) FROM counter_sync('till');
+--= 2
+INSERT INTO till.o VALUES (1 << 40, 'bob', 1);
+DELETE FROM till.p;
+INSERT INTO main.o VALUES (1 << 40, 'ann', 10);
+SELECT count(*) FROM counter_pull('till');
+--= 2
+SELECT who, n FROM main.o;
+--= bob|1
+SELECT state, why FROM counter_tracked WHERE row_key IS NOT NULL;
+--= refused|another row had the number first: the table refuses to take it again; each merge tries
+VACUUM INTO 'copy.db';
+ATTACH 'copy.db' AS copy;
+INSERT INTO till.p VALUES ('P');
+SELECT count(*) FROM counter_pull('till');
+--= 2
+SELECT count(*) FROM counter_sync('copy');
+--= 2
+SELECT count(*) FROM counter_sync('till');
+--= 2
+SELECT who, n FROM main.o ORDER BY who;
+--= ann|10
+--= bob|1
+SELECT who, n FROM copy.o ORDER BY who;
+--= ann|10
+--= bob|1
+SELECT state, substr(why, 1, 34), substr(why, 71) FROM counter_tracked('copy') WHERE row_key IS NOT NULL;
+--= replaced|another row had the number first: | inserts it again; this file had that id before it was copied, moved or restored: if the row is missing in all files, insert it here
