@@ -88,6 +88,7 @@ typedef struct due_again {
     ctr_tracked *tracked; /* held */
     int64_t was, now;     /* its numbers */
     int64_t number;       /* of the file when it was replaced */
+    bool is_below_itself; /* it refers to itself */
     ctr_change_view told;
 } due_again;
 
@@ -143,26 +144,37 @@ static int64_t number_now(const due_again *due, const char *parent, const ctr_st
     return now;
 }
 
-/* Returns what a regular column refers to now. The row may refer to itself: then it is moved. */
-static int64_t refer_now(const due_again *due, const char *column, const ctr_told_column *told,
+/* Returns the first foreign key by which the row refers to another one, or to itself, in a column,
+ * or NULL. */
+static const ctr_foreign_key *reference_of(const due_again *due, const char *column)
+{
+    const ctr_foreign_keys *foreign = ctr_foreign_keys_of(due->file);
+    for (int i = 0; foreign && i < foreign->n; i++) {
+        const ctr_foreign_key *key = &foreign->keys[i];
+        if (sqlite3_stricmp(key->child, due->tracked->table) != 0) continue;
+        for (int j = 0; j < key->n; j++)
+            if (sqlite3_stricmp(key->pairs[j].from, column) == 0) return key;
+    }
+    return NULL;
+}
+
+/* Returns what a regular column refers to now. A row that refers to itself gets a number that is
+ * known before: an immediate foreign key asks for it at once. */
+static int64_t refer_now(due_again *due, const char *column, const ctr_told_column *told,
                          int64_t number)
 {
     const ctr_told_row *row = &due->told.row;
-    const ctr_foreign_keys *foreign = ctr_foreign_keys_of(due->file);
     const ctr_stamp *stamp = told->stamp.kind == CTR_STAMP_OWN ? &told->stamp.own : &row->stamp;
-    bool is_own = has_written(due, stamp);
-    for (int i = 0; foreign && is_own && i < foreign->n; i++) {
-        const ctr_foreign_key *key = &foreign->keys[i];
-        bool is_here = sqlite3_stricmp(key->child, due->tracked->table) == 0;
-        bool is_self = number == due->was && sqlite3_stricmp(key->parent, key->child) == 0;
-        for (int j = 0; is_here && !is_self && j < key->n; j++)
-            if (sqlite3_stricmp(key->pairs[j].from, column) == 0)
-                return number_now(due, key->parent, stamp, number);
-    }
-    return number;
+    const ctr_foreign_key *key = reference_of(due, column);
+    if (!key) return number;
+    if (number != due->was || sqlite3_stricmp(key->parent, key->child) != 0)
+        return has_written(due, stamp) ? number_now(due, key->parent, stamp, number) : number;
+    if (!due->is_below_itself) due->now = ctr_spread_next(due->tracked, due->tab);
+    due->is_below_itself = true;
+    return due->now;
 }
 
-static void bind_told(const due_again *due, sqlite3_stmt *insert, int i, const char *column,
+static void bind_told(due_again *due, sqlite3_stmt *insert, int i, const char *column,
                       const ctr_told_column *told)
 {
     ctr_cell cell;
@@ -181,7 +193,8 @@ static void bind_told(const due_again *due, sqlite3_stmt *insert, int i, const c
     ctr_problem_sqlite(conn, ctr_pack_bind_value(insert, i, &value));
 }
 
-/* INSERT INTO "orders"("id", "customer", "n") VALUES (NULL, ?1, ?2), as the application would. */
+/* INSERT INTO "orders"("customer", "n", "id") VALUES (?1, ?2, ?3), ?3 being NULL: SQLite gives out
+ * the number, as for the application. */
 static void insert_again(due_again *due)
 {
     int n = 0;
@@ -189,14 +202,14 @@ static void insert_again(due_again *due)
     ctr_conn *conn = due->file->conn;
     sqlite3_str *columns = sqlite3_str_new(NULL), *values = sqlite3_str_new(NULL);
     ctr_change_view view = due->told;
-    sqlite3_str_appendf(columns, "\"%w\"", ctr_tracked_key(due->tracked, 0)->name);
-    sqlite3_str_appendall(values, "NULL");
     while (ctr_change_next(&view, &told)) {
         const char *column = column_of_told(due, &told);
         if (!column) continue;
-        sqlite3_str_appendf(columns, ", \"%w\"", column);
-        sqlite3_str_appendf(values, ", ?%d", ++n);
+        sqlite3_str_appendf(columns, "\"%w\", ", column);
+        sqlite3_str_appendf(values, "?%d, ", ++n);
     }
+    sqlite3_str_appendf(columns, "\"%w\"", ctr_tracked_key(due->tracked, 0)->name);
+    sqlite3_str_appendf(values, "?%d", n + 1);
     ctr_run run = ctr_tab_run(due->tab);
     run.slots.name = due->tracked->table;
     run.slots.columns = ctr_text_built(conn, columns);
@@ -208,6 +221,7 @@ static void insert_again(due_again *due)
         const char *column = column_of_told(due, &told);
         if (column) bind_told(due, insert, i++, column, &told);
     }
+    if (insert && due->is_below_itself) sqlite3_bind_int64(insert, n + 1, due->now);
     if (insert && ctr_rc(conn) == SQLITE_OK) ctr_run_row(&run, insert);
     sqlite3_finalize(insert);
     if (ctr_rc(conn) == SQLITE_OK && sqlite3_changes(conn->db) == 0) /* by RAISE(IGNORE) */
@@ -216,13 +230,6 @@ static void insert_again(due_again *due)
 }
 
 /* ---- the rows below it ----------------------------------------------------------------------- */
-
-/* Returns whether a row of `child` is the one that was inserted, which refers to itself. */
-static bool is_itself(const due_again *due, const ctr_tracked *child, sqlite3_value *key)
-{
-    return sqlite3_stricmp(child->table, due->tracked->table) == 0 &&
-           sqlite3_value_int64(key) == due->now;
-}
 
 /* Returns whether this file has written the reference of a row, before the parent was replaced. */
 static bool wrote_reference(const due_again *due, ctr_row *row, const ctr_tracked *child,
@@ -264,7 +271,7 @@ static void move_written(const due_again *due, ctr_tab *tab, const ctr_tracked *
         while (!moved && ctr_run_row(&run, children)) {
             for (int i = 0; i < n; i++) keys[i] = sqlite3_column_value(children, i);
             moved = ctr_row_find_key(&row, keys) == SQLITE_OK &&
-                    (is_itself(due, child, keys[0]) || wrote_reference(due, &row, child, column));
+                    wrote_reference(due, &row, child, column);
         }
         sqlite3_stmt *move = moved ? ctr_run_prepare(&run, CTR_SQL_REPLACED_MOVE) : NULL;
         if (move) sqlite3_bind_int64(move, 1, due->now);

@@ -323,6 +323,11 @@ void ctr_spread_settle(const ctr_tracked *tracked, ctr_tab *tab)
     tab->conn->unsettled++;
 }
 
+int64_t ctr_spread_next(const ctr_tracked *tracked, ctr_tab *tab)
+{
+    return read_sequence(tab, tracked->table) + 1;
+}
+
 void ctr_spread_take(ctr_tab *tab)
 {
     ctr_run run = ctr_tab_run(tab);

@@ -797,9 +797,11 @@ const char *ctr_spread_lost(ctr_tab *tab, const char *table);
 void ctr_spread_set(const ctr_tracked *tracked, ctr_tab *tab, int bits);
 
 /* Notes that a key at or above the place is not of this file: the next write jumps. The second sets
- * the sequence at once, for an INSERT within a merge. */
+ * the sequence at once, for an INSERT within a merge; the third returns the number that this gets
+ * then. */
 void ctr_spread_take(ctr_tab *tab);
 void ctr_spread_settle(const ctr_tracked *tracked, ctr_tab *tab);
+int64_t ctr_spread_next(const ctr_tracked *tracked, ctr_tab *tab);
 
 /* Lets a row keep its number that was to be inserted again under another one (merge/renumber.c). */
 void ctr_spread_keep(ctr_tab *tab, int64_t number);

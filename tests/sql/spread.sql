@@ -647,3 +647,29 @@ SELECT who, n FROM copy.o ORDER BY who;
 --= bob|1
 SELECT state, substr(why, 1, 34), substr(why, 71) FROM counter_tracked('copy') WHERE row_key IS NOT NULL;
 --= replaced|another row had the number first: | inserts it again; this file had that id before it was copied, moved or restored: if the row is missing in all files, insert it here
+
+-- # a-row-that-refers-to-itself-comes-back-though-no-row-has-its-number-any-more
+PRAGMA foreign_keys = ON;
+ATTACH 'till.db' AS till;
+CREATE TABLE main.o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT, code TEXT UNIQUE, root INTEGER REFERENCES o(id));
+CREATE TABLE till.o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT, code TEXT UNIQUE, root INTEGER REFERENCES o(id));
+SELECT counter_replicate('main.o', 'keys=spread');
+--= 0
+SELECT counter_replicate('till.o', 'keys=spread');
+--= 0
+INSERT INTO till.o VALUES (1 << 40, 'bob', 'B', NULL);
+INSERT INTO main.o VALUES (1 << 40, 'ann', NULL, 1 << 40);
+INSERT INTO main.o(who, code, root) VALUES ('eve', 'B', 1 << 40);
+SELECT count(*) FROM counter_sync('till');
+--= 1
+SELECT o.who, root.who FROM main.o LEFT JOIN main.o AS root ON root.id = o.root ORDER BY o.who;
+--= ann|ann
+--= eve|ann
+DELETE FROM till.o WHERE who = 'bob';
+SELECT count(*) FROM counter_sync('till');
+--= 1
+SELECT o.who, root.who, o.id > (1 << 40) FROM till.o LEFT JOIN till.o AS root ON root.id = o.root ORDER BY o.who;
+--= ann|ann|1
+--= eve|ann|1
+SELECT state FROM counter_tracked WHERE row_key IS NOT NULL;
+--= replaced
