@@ -324,6 +324,7 @@ typedef struct ctr_pull {
     bool asked;         /* for a larger cache of the target */
     bool in_empty;      /* the target was empty before the pull */
     bool deletions;     /* rows of replicated tables that have ended are deleted now */
+    bool renumbered;    /* rows were inserted again under another number */
     bool passed;        /* some table was passed over */
     int64_t began;      /* milliseconds */
     bool in_parts;      /* the target had nothing when the first part was read */

@@ -1056,6 +1056,14 @@ static bool any_replicated(const ctr_pull *pull)
     return false;
 }
 
+/* Inserts again the rows that gave up their numbers: before deletions, for such a row may refer to
+ * one that another file has deleted, which waits then. Not while this file is to take another id,
+ * under which it counts them. */
+static void insert_renumbered(ctr_pull *pull)
+{
+    if (!pull->conflicts.own && ctr_renumber_insert(pull->file)) pull->renumbered = true;
+}
+
 /* Runs after all tables are merged, because triggers of the user may read other rows. Rows of
  * replicated tables are deleted when all others are shown: children may have another parent by
  * then. */
@@ -1065,6 +1073,7 @@ static void show_merged(ctr_pull *pull)
     sort_tables(pull);
     show_each_table(pull);
     if (replicated && !more) show_all_apart(pull);
+    if (replicated) insert_renumbered(pull);
     pull->deletions = true;
     if (replicated) show_each_table(pull);
     while (pull->first) {
@@ -1083,9 +1092,11 @@ void ctr_pull_show_apart(ctr_file *file)
     pull_table_look(&pull);
     sort_tables(&pull);
     bool any = show_all_apart(&pull);
+    insert_renumbered(&pull);
     pull.deletions = true;
     if (any) show_listed_rows(&pull);
-    if (ctr_renumber_insert(file)) show_listed_rows(&pull);
+    insert_renumbered(&pull);
+    if (pull.renumbered) show_listed_rows(&pull);
     sqlite3_free(pull.order);
     ctr_catalog_close(&pull.here);
 }
@@ -1198,8 +1209,8 @@ void ctr_pull_all(ctr_pull *pull)
     if ((pull->were_parts || pull->marked) && !pull->report->more)
         ctr_marks_end_parts(file, pull->source->file);
     ctr_conflicts_change_identity(&pull->conflicts, file);
-    if (ctr_renumber_insert(file) && !pull->report->more && show_listed_rows(pull))
-        report_apart(pull);
+    insert_renumbered(pull);
+    if (pull->renumbered && !pull->report->more && show_listed_rows(pull)) report_apart(pull);
     ctr_session_lower_cache(file);
     sqlite3_free(pull->order);
     ctr_catalog_close(&pull->here);
