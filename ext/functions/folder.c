@@ -641,9 +641,9 @@ static void name_own(exchange_folder *x)
     sqlite3_free(source);
 }
 
-/* Looks at the own files that main has not taken. Those up to `given` main has given, so it has what
- * they tell: they are outdated, for a migration has made a column or table another kind since. Any
- * other one may have what main has lost: giving fails then. */
+/* Looks at the own files that main has not taken. Those up to `given` main has given, so it has
+ * what they tell: they are outdated, for a migration has made a column or table another kind since.
+ * Any other one may have what main has lost: giving fails then. */
 static void look_at_untaken(exchange_folder *x, moved *row, int64_t given)
 {
     const device *own = &x->own;

@@ -184,10 +184,14 @@ static int64_t least_mark(ctr_conn *conn, const ctr_marks_source *source)
     return read_mark(conn, CTR_SQL_MARKS_LEAST, source);
 }
 
+#if defined(COUNTER_HAS_ZLIB)
+
 int64_t ctr_marks_highest(ctr_conn *conn, const ctr_marks_source *source)
 {
     return read_mark(conn, CTR_SQL_MARKS_HIGHEST, source);
 }
+
+#endif
 
 int64_t ctr_marks_of_feed(ctr_conn *conn, const ctr_marks_source *source)
 {

@@ -595,7 +595,9 @@ ctr_fed ctr_marks_fed(const ctr_marks_source *source, int64_t upto);
 int64_t ctr_marks_of_feed(ctr_conn *conn, const ctr_marks_source *source);
 
 /* Returns the highest mark of a feed in main that any table has or had. */
+#if defined(COUNTER_HAS_ZLIB)
 int64_t ctr_marks_highest(ctr_conn *conn, const ctr_marks_source *source);
+#endif
 
 /* Raises the mark of a feed to `upto`. */
 void ctr_marks_raise_feed(ctr_conn *conn, const ctr_marks_source *source, int64_t upto);
