@@ -323,8 +323,11 @@ def feed(draw, giver, taker):
 def take_lines(draw, giver, taker):
     source, = giver.db.execute("SELECT counter_source()").fetchone()
     since = taker.db.execute("SELECT counter_mark(?)", (source,)).fetchone()[0] if source and draw.random() < .7 else 0
-    for line, in rows(giver.db, "SELECT line FROM counter_lines(?)", since):
+    lines = rows(giver.db, "SELECT line FROM counter_lines(?)", since)
+    for line, in lines:
         rows(taker.db, "SELECT counter_take(?)", line)
+    if source and not lines:  # as by a feed
+        rows(taker.db, "SELECT counter_seen(?, 0, 0)", source)
     taker.join(giver.model)
 
 
