@@ -676,10 +676,10 @@ void ctr_renumber_list(ctr_merge *merge);
  * another one counts under the former, and has the same rows. */
 void ctr_renumber_leave(ctr_file *file);
 
-/* Inserts again the rows that this file had inserted and that are listed, when a merge is done, and
- * takes those off the table that still stand under their numbers. Returns whether there were any:
- * then a row that they kept from being shown may be. */
-bool ctr_renumber_insert(ctr_file *file);
+/* Inserts again the rows that this file had inserted and that are listed. When a merge is done, and
+ * deletions were shown, it also takes those off the table that still stand under their numbers.
+ * Returns whether there were any: then a row that they kept from being shown may be. */
+bool ctr_renumber_insert(ctr_file *file, bool takes_off);
 
 /* ==== pull.c ================================================================================== */
 

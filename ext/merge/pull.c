@@ -1061,7 +1061,8 @@ static bool any_replicated(const ctr_pull *pull)
  * under which it counts them. */
 static void insert_renumbered(ctr_pull *pull)
 {
-    if (!pull->conflicts.own && ctr_renumber_insert(pull->file)) pull->renumbered = true;
+    if (!pull->conflicts.own && ctr_renumber_insert(pull->file, pull->deletions))
+        pull->renumbered = true;
 }
 
 /* Runs after all tables are merged, because triggers of the user may read other rows. Rows of

@@ -122,13 +122,15 @@ static bool has_written(const due_again *due, const ctr_stamp *stamp)
 
 /* Of rows that were listed one may refer to another, by the number that this had when this file
  * wrote the reference. Returns the number that it has now; fails if it is not inserted yet. */
-static int64_t number_now(const due_again *due, const char *parent, const ctr_stamp *stamp,
-                          int64_t number)
+static int64_t number_now(const due_again *due, const char *parent, const char *to,
+                          const ctr_stamp *stamp, int64_t number)
 {
     int64_t now = number;
     char *counters = ctr_triggers_counters(due->file, parent);
     ctr_tab *tab = counters ? ctr_tab_read(due->file, counters) : NULL;
-    if (tab) {
+    ctr_tracked *tracked = tab ? ctr_tracked_hold(tab) : NULL;
+    if (tracked && ctr_tracked_is_known(tracked) && tab->shape.keyed &&
+        sqlite3_stricmp(ctr_tracked_key(tracked, 0)->name, to) == 0) {
         ctr_run run = ctr_tab_run(tab);
         sqlite3_stmt *listed = ctr_run_prepare(&run, CTR_SQL_REPLACED_NOW);
         ctr_run_bind_int(&run, listed, ":row", number);
@@ -140,38 +142,44 @@ static int64_t number_now(const due_again *due, const char *parent, const ctr_st
             now = sqlite3_column_int64(listed, 0);
         sqlite3_finalize(listed);
     }
+    ctr_tracked_release(tracked);
     sqlite3_free(counters);
     return now;
 }
 
-/* Returns the first foreign key by which the row refers to another one, or to itself, in a column,
- * or NULL. */
-static const ctr_foreign_key *reference_of(const due_again *due, const char *column)
+/* Returns the number that the row is to get, which refers to itself: an immediate foreign key asks
+ * for it at once. */
+static int64_t number_of_itself(due_again *due)
 {
-    const ctr_foreign_keys *foreign = ctr_foreign_keys_of(due->file);
-    for (int i = 0; foreign && i < foreign->n; i++) {
-        const ctr_foreign_key *key = &foreign->keys[i];
-        if (sqlite3_stricmp(key->child, due->tracked->table) != 0) continue;
-        for (int j = 0; j < key->n; j++)
-            if (sqlite3_stricmp(key->pairs[j].from, column) == 0) return key;
-    }
-    return NULL;
-}
-
-/* Returns what a regular column refers to now. A row that refers to itself gets a number that is
- * known before: an immediate foreign key asks for it at once. */
-static int64_t refer_now(due_again *due, const char *column, const ctr_told_column *told,
-                         int64_t number)
-{
-    const ctr_told_row *row = &due->told.row;
-    const ctr_stamp *stamp = told->stamp.kind == CTR_STAMP_OWN ? &told->stamp.own : &row->stamp;
-    const ctr_foreign_key *key = reference_of(due, column);
-    if (!key) return number;
-    if (number != due->was || sqlite3_stricmp(key->parent, key->child) != 0)
-        return has_written(due, stamp) ? number_now(due, key->parent, stamp, number) : number;
     if (!due->is_below_itself) due->now = ctr_spread_next(due->tracked, due->tab);
     due->is_below_itself = true;
     return due->now;
+}
+
+/* Returns what a regular column refers to now: the row itself, or another one that this file has
+ * written there. A foreign key to anything else than a number stays as it is. */
+static int64_t refer_now(due_again *due, const char *column, const ctr_told_column *told,
+                         int64_t number)
+{
+    int64_t now = number;
+    const ctr_foreign_keys *foreign = ctr_foreign_keys_of(due->file);
+    const ctr_told_row *row = &due->told.row;
+    const ctr_stamp *stamp = told->stamp.kind == CTR_STAMP_OWN ? &told->stamp.own : &row->stamp;
+    const char *own = ctr_tracked_key(due->tracked, 0)->name;
+    bool is_own = has_written(due, stamp);
+    for (int i = 0; foreign && i < foreign->n && now == number; i++) {
+        const ctr_foreign_key *key = &foreign->keys[i];
+        bool is_here = sqlite3_stricmp(key->child, due->tracked->table) == 0;
+        bool is_self = number == due->was && sqlite3_stricmp(key->parent, key->child) == 0;
+        for (int j = 0; is_here && j < key->n && now == number; j++) {
+            if (sqlite3_stricmp(key->pairs[j].from, column) != 0) continue;
+            if (is_self && sqlite3_stricmp(key->pairs[j].to, own) == 0)
+                now = number_of_itself(due);
+            else if (!is_self && is_own)
+                now = number_now(due, key->parent, key->pairs[j].to, stamp, number);
+        }
+    }
+    return now;
 }
 
 static void bind_told(due_again *due, sqlite3_stmt *insert, int i, const char *column,
@@ -376,11 +384,20 @@ static bool try_it(due_again *due, bool (*it)(due_again *due))
     ctr_run_do(&run, CTR_SQL_TRACK_SAVEPOINT, NULL);
     ctr_problem_try(conn, &refused);
     bool is = it(due) && refused.rc == SQLITE_OK;
+    bool gone = sqlite3_get_autocommit(conn->db);
     bool fatal = refused.rc != SQLITE_OK && !ctr_writing_is_refusal(refused.rc);
+    if (gone && !fatal) {
+        ctr_problem_clear(conn);
+        ctr_problem_set(conn, SQLITE_ABORT,
+                        "a constraint or a trigger of the tracked table %s rolled back the "
+                        "transaction",
+                        due->tracked->table);
+        fatal = true;
+    }
     ctr_problem_raise_if(conn, &refused, fatal);
     ctr_problem_try(conn, &undone);
-    if (!is && !sqlite3_get_autocommit(conn->db)) ctr_run_do(&run, CTR_SQL_TRACK_ROLL_BACK, NULL);
-    if (!sqlite3_get_autocommit(conn->db)) ctr_run_do(&run, CTR_SQL_TRACK_RELEASE, NULL);
+    if (!is && !gone) ctr_run_do(&run, CTR_SQL_TRACK_ROLL_BACK, NULL);
+    if (!gone) ctr_run_do(&run, CTR_SQL_TRACK_RELEASE, NULL);
     ctr_problem_raise_if(conn, &undone, undone.rc != SQLITE_OK);
     return is && ctr_rc(conn) == SQLITE_OK;
 }
@@ -424,7 +441,7 @@ static void try_to_come_back(due_again *due, listed_row *listed)
 
 /* It is taken off first, for a UNIQUE index may refuse it beside itself; or last, when what refers
  * to it has followed it. */
-static void try_listed(ctr_file *file, listed_row *listed)
+static void try_listed(ctr_file *file, listed_row *listed, bool takes_off)
 {
     ctr_conn *conn = file->conn;
     due_again due = {.file = file, .was = listed->was, .number = listed->number};
@@ -433,9 +450,9 @@ static void try_listed(ctr_file *file, listed_row *listed)
     bool is = due.tracked && ctr_tracked_is_known(due.tracked) && due.tab->shape.keyed &&
               ctr_change_open(&due.told, listed->change.bytes, listed->change.size) == CTR_OK;
     if (is && ctr_triggers_check(file, listed->counters) == SQLITE_OK) {
-        try_to_take_off(&due, listed);
+        if (takes_off) try_to_take_off(&due, listed);
         try_to_come_back(&due, listed);
-        try_to_take_off(&due, listed);
+        if (takes_off) try_to_take_off(&due, listed);
     }
     ctr_tracked_release(due.tracked);
     ctr_problem_where(conn, "%s", listed->counters);
@@ -452,7 +469,7 @@ static void free_listed(listed_row *rows, size_t n)
 }
 
 /* A row that refers to another one is inserted behind that one. Returns whether any was. */
-static bool try_all(ctr_file *file, listed_row *rows, size_t n)
+static bool try_all(ctr_file *file, listed_row *rows, size_t n, bool takes_off)
 {
     bool any = false, goes_on = true;
     while (goes_on) {
@@ -460,7 +477,7 @@ static bool try_all(ctr_file *file, listed_row *rows, size_t n)
         for (size_t i = 0; i < n && ctr_rc(file->conn) == SQLITE_OK; i++) {
             int left = rows[i].comes_back + rows[i].stands;
             if (left == 0) continue;
-            try_listed(file, &rows[i]);
+            try_listed(file, &rows[i], takes_off);
             goes_on = goes_on || rows[i].comes_back + rows[i].stands < left;
         }
         any = any || goes_on;
@@ -468,7 +485,7 @@ static bool try_all(ctr_file *file, listed_row *rows, size_t n)
     return any;
 }
 
-bool ctr_renumber_insert(ctr_file *file)
+bool ctr_renumber_insert(ctr_file *file, bool takes_off)
 {
     enum { NAME, ROW, BIRTH, CHANGE, NUMBER, COMES_BACK, STANDS };
     ctr_conn *conn = file->conn;
@@ -492,7 +509,7 @@ bool ctr_renumber_insert(ctr_file *file)
         copy_bytes(conn, &rows[n++].change, row, CHANGE);
     }
     sqlite3_finalize(row);
-    bool any = try_all(file, rows, n);
+    bool any = try_all(file, rows, n, takes_off);
     free_listed(rows, n);
     return any;
 }
