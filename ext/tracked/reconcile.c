@@ -909,22 +909,28 @@ static bool count_new(ctr_tracked_row *row)
            ctr_row_write_new(table->row, table->keys);
 }
 
-/* Returns whether the row has values of another file, or has nothing but its key and counters. */
-static bool has_values_of_another(ctr_row *row)
+/* Returns whether a column of a row that waits was merged with another value than it shows now. */
+static bool shows_other_values(const ctr_tracked_row *row)
 {
-    const ctr_row_cell *cell = ctr_row_stamps(row);
-    bool any = cell && cell->n == 0;
-    for (int i = 0; cell && i < cell->n; i++) any = any || cell->columns[i].kind != CTR_STAMP_NONE;
+    ctr_showing *looks = reports_look(row->table);
+    const int n = row->table->shape.n_counters;
+    bool any = false;
+    for (int i = 0; looks && i < looks->tracked->n_regular && !any; i++) {
+        const char *column = ctr_tracked_regular(looks->tracked, i)->name;
+        if (column && row->apart.is_in[n + i])
+            any = ctr_writing_is_unlike(&looks->writing, row->table->keys, column,
+                                        row->apart.shown[n + i].value);
+    }
     return any;
 }
 
-/* Fails if the application inserts a row under a number that SQLite has given to one that waits:
- * the values of that would be gone in all files. Returns whether it failed. */
+/* Fails if the application inserts another row under a number that SQLite has given to one that
+ * waits: the values of that would be gone in all files. Returns whether it failed. */
 static bool refuse_number_of_waiting(const ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
     if (row->event != CTR_ROW_INSERTED || !row->apart.waits || !ctr_spread_bears(table) ||
-        !has_values_of_another(table->row))
+        !shows_other_values(row))
         return false;
     char *key = ctr_table_key_text(table);
     ctr_problem_set(table->joined.conn, SQLITE_CONSTRAINT,

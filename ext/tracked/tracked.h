@@ -934,6 +934,10 @@ sqlite3_value *ctr_writing_default(ctr_writing *writing, const char *column);
 /* Returns whether a column of the row with this key has another value than its DEFAULT. */
 bool ctr_writing_is_unlike_default(ctr_writing *writing, sqlite3_value **keys, const char *column);
 
+/* The same of a value; NULL: the value NULL. */
+bool ctr_writing_is_unlike(ctr_writing *writing, sqlite3_value **keys, const char *column,
+                           sqlite3_value *value);
+
 /* ==== showing.c =============================================================================== */
 
 /* Returns whether some row may be listed. */

@@ -717,20 +717,43 @@ sqlite3_value *ctr_writing_default(ctr_writing *writing, const char *column)
     return value;
 }
 
-bool ctr_writing_is_unlike_default(ctr_writing *writing, sqlite3_value **keys, const char *column)
+/* Returns whether an expression is true of the row with this key; the value, unless it is NULL, is
+ * the parameter behind the key. */
+static bool is_true_of(ctr_writing *writing, sqlite3_value **keys, const char *expression,
+                       sqlite3_value *value)
 {
-    const ctr_described *described = ctr_ordinary_column(&writing->tracked->ordinary, column);
-    if (!described || ctr_rc(writing->tracked->conn) != SQLITE_OK) return false;
+    if (ctr_rc(writing->tracked->conn) != SQLITE_OK) return false;
     if (!writing->tracked->lists.schema) make_lists(writing);
     ctr_run run = ctr_run_on(writing->tracked->conn, writing->tracked->schema, NULL);
     run.slots = writing->tracked->lists;
-    run.slots.columns = ctr_constraints_unlike_default(run.conn, described);
+    run.slots.columns = expression;
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_LOOK);
     writing->keys = keys;
     if (row) bind_row(writing, row, NULL, NULL);
+    if (row && value)
+        ctr_problem_sqlite(writing->tracked->conn,
+                           ctr_text_bind_value(row, new_parameter(writing, 0), value));
     bool is = ctr_run_row(&run, row) && sqlite3_column_int(row, 0);
     sqlite3_finalize(row);
     return is;
+}
+
+bool ctr_writing_is_unlike_default(ctr_writing *writing, sqlite3_value **keys, const char *column)
+{
+    const ctr_described *described = ctr_ordinary_column(&writing->tracked->ordinary, column);
+    if (!described) return false;
+    return is_true_of(writing, keys,
+                      ctr_constraints_unlike_default(writing->tracked->conn, described), NULL);
+}
+
+bool ctr_writing_is_unlike(ctr_writing *writing, sqlite3_value **keys, const char *column,
+                           sqlite3_value *value)
+{
+    const int behind = new_parameter(writing, 0);
+    const char *unlike = ctr_text_print(
+        writing->tracked->conn, "\"%w\" COLLATE BINARY IS NOT ?%d OR typeof(\"%w\") <> typeof(?%d)",
+        column, behind, column, behind);
+    return is_true_of(writing, keys, unlike, value);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

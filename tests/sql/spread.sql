@@ -594,6 +594,13 @@ UPDATE till.o SET id = 1 << 40;
 --! o: the number of the row (1099511627776) is that of a row of another file, which waits: see counter_tracked, and give this row another number, or none
 SELECT who, code FROM till.o;
 --= eve|C
+SAVEPOINT gives_way;
+DELETE FROM till.o;
+INSERT INTO till.o VALUES (1 << 40, 'ann', 'C', 1);
+SELECT who, code, n FROM till.o;
+--= ann|C|6
+ROLLBACK TO gives_way;
+RELEASE gives_way;
 UPDATE till.o SET code = 'D';
 SELECT rows_changed FROM counter_sync('till');
 --= 1
