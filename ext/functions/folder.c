@@ -65,7 +65,7 @@ typedef struct exchange_folder {
     ctr_conn *conn;
     ctr_folder at;
     device own;
-    char *unread;     /* owned: what is wrong with own files that main does not know */
+    char *unread;     /* owned: why nothing is given: own files that main does not know; or NULL */
     int64_t outdated; /* from where on own files tell what nobody can read; INT64_MAX: nowhere */
     sqlite3_value *scope; /* NULL: everything */
 } exchange_folder;
@@ -490,11 +490,7 @@ static void make_own(exchange_folder *x)
 static void refuse_unread(const exchange_folder *x)
 {
     if (x->unread && ctr_rc(x->conn) == SQLITE_OK)
-        ctr_problem_set(x->conn, SQLITE_ERROR,
-                        "%s; it is in the directory of this file, and may have changes that this "
-                        "file has lost: nothing is given until it can be read or, if nothing is to "
-                        "bring it any more, is deleted",
-                        x->unread);
+        ctr_problem_set(x->conn, SQLITE_ERROR, "%s", x->unread);
 }
 
 /* A file that has counted nothing gets no directory. */
@@ -641,32 +637,40 @@ static void name_own(exchange_folder *x)
     sqlite3_free(source);
 }
 
+/* Says why nothing is given: an own file cannot be read, or what leads up to it is missing. The
+ * latter can be read, so nobody is told to delete it. */
+static void note_unread(exchange_folder *x, const char *wrong, const batches *behind)
+{
+    char name[FOLDER_NAME_SIZE] = "";
+    if (behind) write_batches_name(behind, name);
+    if (wrong)
+        x->unread = sqlite3_mprintf("%s; it is in the directory of this file, and may have changes "
+                                    "that this file has lost: nothing is given until it can be "
+                                    "read or, if nothing is to bring it any more, is deleted",
+                                    wrong);
+    else
+        x->unread = sqlite3_mprintf(
+            "%s/%s: the file before it is missing, and both may have changes that this file has "
+            "lost: nothing is given until that is there. If nothing is to bring it any more, "
+            "SELECT counter_fork() gives this file an id and a directory of its own",
+            x->own.at.path, name);
+    if (!x->unread) ctr_problem_nomem(x->conn);
+}
+
 /* Looks at the own files that main has not taken. Those up to `given` main has given, so it has
  * what they tell: they are outdated, for a migration has made a column or table another kind since.
  * Any other one may have what main has lost: giving fails then. */
-static void look_at_untaken(exchange_folder *x, moved *row, int64_t given)
+static void look_at_untaken(exchange_folder *x, const moved *row, int64_t given)
 {
     const device *own = &x->own;
-    bool lost = !own->listed;
-    for (size_t i = 0; i < own->n && ctr_rc(x->conn) == SQLITE_OK; i++) {
+    const batches *lost = NULL;
+    for (size_t i = 0; i < own->n; i++) {
         const batches *file = &own->files[i];
         if (file->upto <= row->upto) continue;
         if (file->upto <= given && file->since < x->outdated) x->outdated = file->since;
-        if (file->upto <= given || lost) continue;
-        lost = row->note || file->since > row->upto;
-        if (!row->note && lost) {
-            char name[FOLDER_NAME_SIZE];
-            write_batches_name(file, name);
-            note_problem(
-                x->conn, row,
-                ctr_text_print(x->conn, "%s/%s: the file before it is missing", own->at.path, name),
-                "");
-        }
+        if (file->upto > given && !lost && (row->note || file->since > row->upto)) lost = file;
     }
-    if (lost)
-        x->unread = row->note;
-    else
-        sqlite3_free(row->note);
+    if (lost || !own->listed) note_unread(x, row->note, lost);
 }
 
 /* Takes from the own directory what main does not know to have given: all of it, if main was
@@ -683,7 +687,8 @@ static void take_own(exchange_folder *x)
     x->scope = NULL;
     read_device(x, &x->own, &row);
     x->scope = scope;
-    look_at_untaken(x, &row, given);
+    if (ctr_rc(x->conn) == SQLITE_OK) look_at_untaken(x, &row, given);
+    sqlite3_free(row.note);
     name_own(x);
     if (ctr_rc(x->conn) == SQLITE_OK && strcmp(name, x->own.name) != 0) x->outdated = INT64_MAX;
 }

@@ -3,11 +3,12 @@
  *
  * Two files may give one number to two rows (tracked/spread.c). The one that was born first keeps
  * it in every file (core/core.h). A file that had the other one lists it whole, as a change. Its
- * origin alone, the file that goes on from the id under which it was born, inserts it again when
- * the merge is done, under a number that SQLite gives out then, and lets its own rows that referred
- * to it follow. What other files have written below stays with the first row.
+ * origin alone, the file that goes on from the id under which it was born, inserts it again in the
+ * merge, under a number that SQLite gives out then, and lets its own rows that referred to it
+ * follow. What other files have written below stays with the first row. That is before deletions
+ * are shown, for the row keeps its parents.
  *
- * A row that the table refuses stays listed, and is tried again after the next merge.
+ * A row that the table refuses stays listed, and is tried again at the end, and in the next merge.
  *
  * If the table refuses the first row, it still shows the other one under the number, and what the
  * application counted there would be the first one's. So the other one is taken off the table, in
@@ -86,9 +87,8 @@ typedef struct due_again {
     ctr_file *file;
     ctr_tab *tab;
     ctr_tracked *tracked; /* held */
-    int64_t was, now;     /* its numbers */
+    int64_t was, now;     /* its numbers; now: 0 until it is known */
     int64_t number;       /* of the file when it was replaced */
-    bool is_below_itself; /* it refers to itself */
     ctr_change_view told;
 } due_again;
 
@@ -147,39 +147,32 @@ static int64_t number_now(const due_again *due, const char *parent, const char *
     return now;
 }
 
-/* Returns the number that the row is to get, which refers to itself: an immediate foreign key asks
- * for it at once. */
-static int64_t number_of_itself(due_again *due)
-{
-    if (!due->is_below_itself) due->now = ctr_spread_next(due->tracked, due->tab);
-    due->is_below_itself = true;
-    return due->now;
-}
-
-/* Returns what a regular column refers to now: the row itself, or another one that this file has
- * written there. A foreign key to anything else than a number stays as it is. */
+/* Returns what a regular column refers to now: another row that this file has written there, or the
+ * row itself, whose new number must be known then: an immediate foreign key asks for it at once. A
+ * foreign key to anything else than a number stays as it is. */
 static int64_t refer_now(due_again *due, const char *column, const ctr_told_column *told,
                          int64_t number)
 {
-    int64_t now = number;
-    const ctr_foreign_keys *foreign = ctr_foreign_keys_of(due->file);
     const ctr_told_row *row = &due->told.row;
+    const ctr_foreign_keys *foreign = ctr_foreign_keys_of(due->file);
     const ctr_stamp *stamp = told->stamp.kind == CTR_STAMP_OWN ? &told->stamp.own : &row->stamp;
     const char *own = ctr_tracked_key(due->tracked, 0)->name;
     bool is_own = has_written(due, stamp);
-    for (int i = 0; foreign && i < foreign->n && now == number; i++) {
+    for (int i = 0; foreign && i < foreign->n; i++) {
         const ctr_foreign_key *key = &foreign->keys[i];
         bool is_here = sqlite3_stricmp(key->child, due->tracked->table) == 0;
         bool is_self = number == due->was && sqlite3_stricmp(key->parent, key->child) == 0;
-        for (int j = 0; is_here && j < key->n && now == number; j++) {
+        for (int j = 0; is_here && j < key->n; j++) {
+            int64_t now = number;
             if (sqlite3_stricmp(key->pairs[j].from, column) != 0) continue;
             if (is_self && sqlite3_stricmp(key->pairs[j].to, own) == 0)
-                now = number_of_itself(due);
-            else if (!is_self && is_own)
+                return due->now = ctr_spread_next(due->tracked, due->tab);
+            if (!is_self && is_own)
                 now = number_now(due, key->parent, key->pairs[j].to, stamp, number);
+            if (now != number) return now;
         }
     }
-    return now;
+    return number;
 }
 
 static void bind_told(due_again *due, sqlite3_stmt *insert, int i, const char *column,
@@ -229,7 +222,7 @@ static void insert_again(due_again *due)
         const char *column = column_of_told(due, &told);
         if (column) bind_told(due, insert, i++, column, &told);
     }
-    if (insert && due->is_below_itself) sqlite3_bind_int64(insert, n + 1, due->now);
+    if (insert && due->now > 0) sqlite3_bind_int64(insert, n + 1, due->now);
     if (insert && ctr_rc(conn) == SQLITE_OK) ctr_run_row(&run, insert);
     sqlite3_finalize(insert);
     if (ctr_rc(conn) == SQLITE_OK && sqlite3_changes(conn->db) == 0) /* by RAISE(IGNORE) */
@@ -386,14 +379,8 @@ static bool try_it(due_again *due, bool (*it)(due_again *due))
     bool is = it(due) && refused.rc == SQLITE_OK;
     bool gone = sqlite3_get_autocommit(conn->db);
     bool fatal = refused.rc != SQLITE_OK && !ctr_writing_is_refusal(refused.rc);
-    if (gone && !fatal) {
-        ctr_problem_clear(conn);
-        ctr_problem_set(conn, SQLITE_ABORT,
-                        "a constraint or a trigger of the tracked table %s rolled back the "
-                        "transaction",
-                        due->tracked->table);
-        fatal = true;
-    }
+    if (gone && !fatal) ctr_writing_tell_rollback(due->tracked);
+    fatal = fatal || gone;
     ctr_problem_raise_if(conn, &refused, fatal);
     ctr_problem_try(conn, &undone);
     if (!is && !gone) ctr_run_do(&run, CTR_SQL_TRACK_ROLL_BACK, NULL);

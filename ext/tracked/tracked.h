@@ -734,6 +734,9 @@ bool ctr_showing_touches(ctr_showing *showing, const ctr_summary *now);
  * trigger. Others, such as a full disk, are those of the merge. */
 bool ctr_writing_is_refusal(int rc);
 
+/* Sets the error for a statement on the table that has ended the transaction. */
+void ctr_writing_tell_rollback(const ctr_tracked *tracked);
+
 /* ==== blockers.c ============================================================================== */
 
 /* Returns why the table refused the row with this key, which is apart and was found in `row`: the

@@ -355,6 +355,14 @@ bool ctr_writing_is_refusal(int rc)
            primary == SQLITE_TOOBIG;
 }
 
+void ctr_writing_tell_rollback(const ctr_tracked *tracked)
+{
+    ctr_problem_clear(tracked->conn);
+    ctr_problem_set(tracked->conn, SQLITE_ABORT,
+                    "a constraint or a trigger of the tracked table %s rolled back the transaction",
+                    tracked->table);
+}
+
 /* Keeps the first error by which the table refuses the row. */
 static void note_why(ctr_writing *writing, const char *error)
 {
@@ -383,13 +391,7 @@ static answer_of_table step_shown(ctr_writing *writing, sqlite3_stmt *statement)
     int changes = sqlite3_changes(db);
     sqlite3_reset(statement);
     bool gone = conn->ended != nth || (!alone && sqlite3_get_autocommit(db));
-    if (refused && gone) {
-        ctr_problem_clear(writing->tracked->conn);
-        ctr_problem_set(
-            writing->tracked->conn, SQLITE_ABORT,
-            "a constraint or a trigger of the tracked table %s rolled back the transaction",
-            writing->tracked->table);
-    }
+    if (refused && gone) ctr_writing_tell_rollback(writing->tracked);
     if (refused && changes > 0 && writing->unsaved)
         ctr_problem_set(conn, SQLITE_CONSTRAINT,
                         "a trigger of the tracked table %s says FAIL after a merged row was "

@@ -229,6 +229,19 @@ def test_files_that_others_write_meanwhile_sync_without_an_error_and_lose_nothin
         assert sum(content(db).values()) == sum(counted.values())
 
 
+def state_of(path):
+    """With the attributes, so that a file which is set back to it does not notice."""
+    return pathlib.Path(path).read_bytes(), {name: os.getxattr(path, name) for name in os.listxattr(path)}
+
+
+def set_back(path, content, attributes):
+    with open(path, "r+b") as file:
+        file.write(content)
+        file.truncate()
+    for name, value in attributes.items():
+        os.setxattr(path, name, value)
+
+
 @pytest.mark.parametrize("arrives", ["whole", "in halves"])
 def test_a_machine_that_was_set_back_and_counts_learns_it_from_its_own_directory(place, arrives):
     """With its file the attributes come back, too, so the file cannot notice it. A service that carries the directory may
@@ -238,18 +251,14 @@ def test_a_machine_that_was_set_back_and_counts_learns_it_from_its_own_directory
     for db in a, b, a:
         db.execute(CALLS[0]).fetchall()
     a.close()
-    content_then, attributes = pathlib.Path("a.db").read_bytes(), {name: os.getxattr("a.db", name) for name in os.listxattr("a.db")}
+    before_that = state_of("a.db")
     a = shop("a.db")
     for _ in range(5):
         a.execute("INSERT INTO hits VALUES ('x', 10)")
     for db in a, b:
         db.execute(CALLS[0]).fetchall()
     a.close()
-    with open("a.db", "r+b") as file:
-        file.write(content_then)
-        file.truncate()
-    for name, bytes in attributes.items():
-        os.setxattr("a.db", name, bytes)
+    set_back("a.db", *before_that)
     a = shop("a.db")
     (before,), = a.execute("SELECT counter_settle()")
     a.execute("INSERT INTO hits VALUES ('x', 3)")
@@ -270,15 +279,8 @@ def test_a_machine_that_was_set_back_and_counts_learns_it_from_its_own_directory
     assert content(a) == content(b) and content(b)["x"] >= 151
 
 
-def set_back(path, content, attributes):
-    with open(path, "r+b") as file:
-        file.write(content)
-        file.truncate()
-    for name, value in attributes.items():
-        os.setxattr(path, name, value)
-
-
-def test_while_a_file_is_missing_before_another_in_the_own_directory_nothing_is_given_and_nothing_deleted(place):
+@pytest.mark.parametrize("forks", [False, True])
+def test_while_a_file_is_missing_before_another_in_the_own_directory_nothing_is_given_and_nothing_deleted(place, forks):
     def count(db, letter, n):
         db.executemany("INSERT INTO hits VALUES (?, 1)", [(f"{letter}{i} {random.random()}",) for i in range(n)])
         return db
@@ -289,18 +291,23 @@ def test_while_a_file_is_missing_before_another_in_the_own_directory_nothing_is_
     a = count(shop("a.db"), "A", 900)
     give(a)
     a.close()
-    content_then, attributes = pathlib.Path("a.db").read_bytes(), {name: os.getxattr("a.db", name) for name in os.listxattr("a.db")}
+    before_that = state_of("a.db")
     a = count(shop("a.db"), "B", 300)
     give(a)
     give(count(a, "C", 100))
     a.close()
     first, second, third = sorted((place / "shared").rglob("*.gz"))
-    set_back("a.db", content_then, attributes)
+    set_back("a.db", *before_that)
     second.rename(place / "on its way")
     a = count(shop("a.db"), "D", 1)
     text = give(a, refuses=True)
     assert f"{third.name}: the file before it is missing" in text and "nothing is given until" in text
     assert third.exists()
+    if forks:  # as the message says
+        assert "SELECT counter_fork() gives this file an id" in text
+        a.execute("SELECT counter_fork()").fetchall()
+        give(a)
+        assert third.exists()
     (place / "on its way").rename(second)
     b = shop("b.db")
     for db in a, b, a, b:

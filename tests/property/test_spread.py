@@ -10,6 +10,7 @@ import re
 import shutil
 import sqlite3
 import sys
+import time
 
 import pytest
 
@@ -406,6 +407,7 @@ def test_a_row_that_waits_for_a_number_is_inserted_again_once_or_listed_where_it
     a.execute("""CREATE TRIGGER alone BEFORE INSERT ON o WHEN NEW.who = 'ann' AND EXISTS (SELECT 1 FROM o WHERE who = 'bob')
                  BEGIN SELECT RAISE(ABORT, 'not beside bob'); END""")
     b.execute("INSERT INTO o VALUES (?, 'bob', 1)", [SAME[0]])
+    time.sleep(.002)  # bob's is the first
     a.execute("INSERT INTO o VALUES (?, 'ann', 10)", [SAME[0]])
     a.execute("SELECT * FROM counter_pull(?)", [str(tmp_path / "b.db")]).fetchall()
     assert [state for state, in a.execute("SELECT state FROM counter_tracked WHERE row_key IS NOT NULL")] == ["refused"]
