@@ -65,7 +65,8 @@ typedef struct exchange_folder {
     ctr_conn *conn;
     ctr_folder at;
     device own;
-    char *unread;     /* owned: why nothing is given: own files that main does not know; or NULL */
+    char *unread;     /* owned: what is wrong with own files that main does not know; or NULL */
+    bool gap;         /* that one before it is missing: it can be read, and is not to be deleted */
     int64_t outdated; /* from where on own files tell what nobody can read; INT64_MAX: nowhere */
     sqlite3_value *scope; /* NULL: everything */
 } exchange_folder;
@@ -490,7 +491,15 @@ static void make_own(exchange_folder *x)
 static void refuse_unread(const exchange_folder *x)
 {
     if (x->unread && ctr_rc(x->conn) == SQLITE_OK)
-        ctr_problem_set(x->conn, SQLITE_ERROR, "%s", x->unread);
+        ctr_problem_set(x->conn, SQLITE_ERROR,
+                        x->gap ? "%s: the file before it is missing, and both may have changes "
+                                 "that this file has lost: nothing is given until that is there. "
+                                 "If nothing is to bring it any more, SELECT counter_fork() gives "
+                                 "this file an id and a directory of its own"
+                               : "%s; it is in the directory of this file, and may have changes "
+                                 "that this file has lost: nothing is given until it can be read "
+                                 "or, if nothing is to bring it any more, is deleted",
+                        x->unread);
 }
 
 /* A file that has counted nothing gets no directory. */
@@ -637,23 +646,14 @@ static void name_own(exchange_folder *x)
     sqlite3_free(source);
 }
 
-/* Says why nothing is given: an own file cannot be read, or what leads up to it is missing. The
- * latter can be read, so nobody is told to delete it. */
+/* Notes what is wrong: an own file cannot be read, or what leads up to it is missing. */
 static void note_unread(exchange_folder *x, const char *wrong, const batches *behind)
 {
     char name[FOLDER_NAME_SIZE] = "";
     if (behind) write_batches_name(behind, name);
-    if (wrong)
-        x->unread = sqlite3_mprintf("%s; it is in the directory of this file, and may have changes "
-                                    "that this file has lost: nothing is given until it can be "
-                                    "read or, if nothing is to bring it any more, is deleted",
-                                    wrong);
-    else
-        x->unread = sqlite3_mprintf(
-            "%s/%s: the file before it is missing, and both may have changes that this file has "
-            "lost: nothing is given until that is there. If nothing is to bring it any more, "
-            "SELECT counter_fork() gives this file an id and a directory of its own",
-            x->own.at.path, name);
+    x->gap = !wrong;
+    x->unread =
+        wrong ? sqlite3_mprintf("%s", wrong) : sqlite3_mprintf("%s/%s", x->own.at.path, name);
     if (!x->unread) ctr_problem_nomem(x->conn);
 }
 
