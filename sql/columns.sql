@@ -84,3 +84,10 @@ INSERT OR IGNORE INTO "{schema}".counter_state(tab, kind, name) VALUES (:tab, 'l
 
 -- name: COLUMNS_END_LOCAL
 DELETE FROM "{schema}".counter_state WHERE tab = :tab AND kind = 'local' AND name = :name COLLATE NOCASE;
+
+-- The last time that columns of the file became other kinds, so that lines from before cannot be read.
+-- name: COLUMNS_CHANGE_KINDS
+INSERT OR REPLACE INTO "{schema}".counter_state(tab, kind, seq) VALUES (0, 'kinds', :number);
+
+-- name: COLUMNS_KINDS_CHANGED
+SELECT max(seq) FROM "{schema}".counter_state WHERE tab = 0 AND kind BETWEEN 'kinds' AND 'kinds';

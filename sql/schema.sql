@@ -35,6 +35,7 @@ CREATE TABLE "{schema}"."{table}_cells"(
 --   'spread'    of a table whose keys SQLite gives out: from where                     spread.sql
 --   'replaced'  of such a table: a row whose number another one had first               spread.sql
 --   'writer'    of the file: an id in row cells: its number there                      regular.sql
+--   'kinds'     of the file: the number when columns became other kinds                columns.sql
 -- Nearly all rows may be of one kind. Then, after ANALYZE, SQLite would read all rows to find those
 -- of another kind, but not if the statement says BETWEEN two equal kinds.
 -- name: STATE_CREATE
@@ -56,7 +57,7 @@ DELETE FROM "{schema}".counter_state WHERE tab = :tab;
 -- name: STATE_CHECK
 SELECT tab, kind, tab = 0 OR tab IN (SELECT number FROM "{schema}".counter_tables)
   FROM (SELECT DISTINCT tab, kind FROM "{schema}".counter_state)
- WHERE CASE WHEN tab = 0 THEN kind <> 'writer'
+ WHERE CASE WHEN tab = 0 THEN kind NOT IN ('writer', 'kinds')
             ELSE tab NOT IN (SELECT number FROM "{schema}".counter_tables)
               OR kind NOT IN ('counter', 'ended', 'floors', 'apart', 'column', 'opening', 'answer', 'home', 'spread', 'replaced', 'local') END;
 

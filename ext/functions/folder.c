@@ -657,18 +657,22 @@ static void note_unread(exchange_folder *x, const char *wrong, const batches *be
     if (!x->unread) ctr_problem_nomem(x->conn);
 }
 
-/* Looks at the own files that main has not taken. Those up to `given` main has given, so it has
- * what they tell: they are outdated, for a migration has made a column or table another kind since.
- * Any other one may have what main has lost: giving fails then. */
-static void look_at_untaken(exchange_folder *x, const moved *row, int64_t given)
+/* Looks at the own files. What those up to `given` tell, main has: they are outdated if it cannot
+ * read them, or if they are from before columns became other kinds, so that others cannot. Any
+ * other one that main has not taken may have what it has lost: giving fails then. */
+static void look_at_own(exchange_folder *x, const moved *row, int64_t given)
 {
     const device *own = &x->own;
     const batches *lost = NULL;
+    ctr_run run = ctr_run_on(x->conn, "main", NULL);
+    const int64_t changed = ctr_run_number(&run, CTR_SQL_COLUMNS_KINDS_CHANGED);
     for (size_t i = 0; i < own->n; i++) {
         const batches *file = &own->files[i];
-        if (file->upto <= row->upto) continue;
-        if (file->upto <= given && file->since < x->outdated) x->outdated = file->since;
-        if (file->upto > given && !lost && (row->note || file->since > row->upto)) lost = file;
+        const bool is_taken = file->upto <= row->upto, is_unlike = file->upto <= changed;
+        if (file->upto <= given && (!is_taken || is_unlike) && file->since < x->outdated)
+            x->outdated = file->since;
+        if (file->upto > given && !is_taken && !lost && (row->note || file->since > row->upto))
+            lost = file;
     }
     if (lost || !own->listed) note_unread(x, row->note, lost);
 }
@@ -687,7 +691,7 @@ static void take_own(exchange_folder *x)
     x->scope = NULL;
     read_device(x, &x->own, &row);
     x->scope = scope;
-    if (ctr_rc(x->conn) == SQLITE_OK) look_at_untaken(x, &row, given);
+    if (ctr_rc(x->conn) == SQLITE_OK) look_at_own(x, &row, given);
     sqlite3_free(row.note);
     name_own(x);
     if (ctr_rc(x->conn) == SQLITE_OK && strcmp(name, x->own.name) != 0) x->outdated = INT64_MAX;

@@ -38,6 +38,7 @@ typedef struct tracking_call {
     int first_new;             /* the least number of those */
     bool relists;              /* it keeps more columns in this file */
     bool walks;                /* something else has changed that any row may show */
+    bool rekinds;              /* what travels is of another kind than before */
     ctr_opening opening;
 } tracking_call;
 
@@ -383,6 +384,14 @@ static void check_lost_local(tracking_call *call, ctr_run *run, bool named)
     ctr_run_with(run, CTR_SQL_COLUMNS_END_LOCAL, ":name t", lost);
 }
 
+/* Returns whether the column travelled before, under this name between files. */
+static bool has_travelled(const tracking_call *call, const char *name)
+{
+    ctr_tab *tab = ctr_tab_of(call->file, call->counters, &call->shape);
+    const ctr_registry *registry = tab ? ctr_regular_of(tab) : NULL;
+    return registry && ctr_regular_was_named(registry, name, strlen(name), 0);
+}
+
 /* Notes the columns that are to stay in this file. Returns whether there are new ones: then the
  * triggers are made anew, so that other connections read their names. */
 static bool replicating_keep_local(tracking_call *call)
@@ -393,6 +402,7 @@ static bool replicating_keep_local(tracking_call *call)
         const char *name = call->local[i];
         if (is_local(&call->tracked, name)) continue;
         refuse_local(call, ctr_ordinary_column(&call->tracked.ordinary, name), name);
+        if (has_travelled(call, name)) call->rekinds = true;
         if (ctr_rc(call->conn) == SQLITE_OK)
             ctr_run_with(&run, CTR_SQL_COLUMNS_ADD_LOCAL, ":name t", name);
         any = true;
@@ -423,7 +433,7 @@ static bool end_regular(tracking_call *call, ctr_tab *tab)
         const ctr_tracked_column *regular = ctr_tracked_regular(&call->tracked, i);
         if (!regular->name || !is_to_be_counter(call, regular->name)) continue;
         ctr_regular_note(tab, regular->number, regular->birth, NULL, 0);
-        any = true;
+        call->rekinds = any = true;
     }
     return any;
 }
@@ -812,6 +822,12 @@ static bool is_so(tracking_call *call)
            ctr_tracked_is_noted(call->file, call->counters, &call->shape);
 }
 
+static void note_kinds(const tracking_call *call)
+{
+    ctr_tab *tab = call->rekinds ? ctr_tab_of(call->file, call->counters, &call->shape) : NULL;
+    if (tab) ctr_columns_change_kinds(tab);
+}
+
 /* Marks the columns that this call has given to counters that existed before. */
 static void mark_adopted(tracking_call *call, const ctr_shape *before)
 {
@@ -847,9 +863,11 @@ static int64_t go_on_tracking(tracking_call *call, ctr_shape *before)
 
     if (call->values == CTR_VALUES_NEWEST && !whole) call->values = CTR_VALUES_WRITTEN;
     call->stamps = call->replicates && (added || !was_replicated || call->values);
+    call->rekinds = call->rekinds || call->shape.replicated != was_replicated;
     call->adds = call->adds && was_replicated;
     call->walks = call->walks || !whole || call->missing != MISSING_REFUSED;
     ctr_tracked_note(call->file, call->counters, &call->shape);
+    note_kinds(call);
     if (ctr_rc(call->conn) == SQLITE_OK) mark_adopted(call, before);
     int64_t counted = counting_opening(call, false);
     set_spread(call);

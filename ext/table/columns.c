@@ -444,6 +444,18 @@ void ctr_columns_bind(ctr_file *file, const char *table, const ctr_shape *shape,
     ctr_conn_spoil(file->conn, nth);
 }
 
+/* ---- kinds ----------------------------------------------------------------------------------- */
+
+void ctr_columns_change_kinds(ctr_tab *tab)
+{
+    ctr_run run = ctr_tab_run(tab);
+    ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
+    ctr_fold_table(tab); /* with the mark, all memory is dropped, everywhere */
+    const int64_t number = number_of_columns(tab);
+    ctr_journal_drop(tab);
+    ctr_run_with(&run, CTR_SQL_COLUMNS_CHANGE_KINDS, ":number i", number);
+}
+
 /* ---- as a command ---------------------------------------------------------------------------- */
 
 static void ask_for(ctr_conn *conn, const char *schema, const char *table, ctr_wanted *wanted)

@@ -1713,6 +1713,9 @@ int64_t ctr_columns_raise(ctr_file *file, const char *table, const ctr_shape *sh
  * schema change, so that each of them learns it. */
 void ctr_columns_bind(ctr_file *file, const char *table, const ctr_shape *shape, const char *name);
 
+/* Notes that a column or the table has become another kind: a reader refuses lines from before. */
+void ctr_columns_change_kinds(ctr_tab *tab);
+
 /* Raises a counter, or bounds it in that generation, as a command to the table: an INSERT passes it
  * as a pointer, which no SQL text can name. A pull needs it, because it is a statement that reads,
  * and an interrupt undoes everything only if the running statement writes. Return the number of

@@ -358,6 +358,48 @@ def test_what_a_file_gave_before_a_migration_that_makes_it_unreadable_is_given_a
     assert a.execute("SELECT count(*) FROM counter_tracked WHERE row_key IS NOT NULL").fetchone() == (0,)
 
 
+CHANGED = {**KINDS, "a column that stays, and no new table": (*REPLICATES, KINDS["a column that stays"][1][:2]),
+           "a column that counts now": (*REPLICATES, ["SELECT counter_replicate('products', 'stock', 'sold')"])}
+
+
+@pytest.mark.parametrize("gives", ["after a write", "at once"])
+@pytest.mark.parametrize("kind", CHANGED)
+def test_a_device_that_joins_after_a_migration_gets_all_from_each_of_two_directories(place, kind, gives):
+    before, migration = CHANGED[kind]
+    create = "CREATE TABLE products(sku TEXT PRIMARY KEY, name TEXT, sold INTEGER NOT NULL DEFAULT 0, stock INTEGER NOT NULL DEFAULT 0)"
+    columns = "'sold', 'stock'" if "counts now" in kind else "'stock'"
+    local = ", 'local=name'" if "stays" in kind else ""
+    a = give_right(connect("a.db"))
+    a.execute(create)
+    a.execute(before).fetchall()
+    a.executemany("INSERT INTO products VALUES (?, 'x', 7, 10)", [(f"{random.random()}",) for _ in range(300)])
+    shutil.copytree(place / "shared", place / "other")
+
+    def sync(db):
+        return [row[4] for peer in ("shared", "other") for row in db.execute(f"SELECT * FROM counter_sync('{peer}')").fetchall()]
+
+    assert sync(a) == [None, None]
+    a.execute("UPDATE products SET stock = stock + 1 WHERE rowid < 5")
+    assert sync(a) == [None, None]
+    for sql in migration:
+        a.execute(sql).fetchall()
+    if gives == "after a write":
+        a.execute("UPDATE products SET stock = stock + 100 WHERE rowid < 5")
+    assert sync(a) == [None, None]
+    assert sync(a) == []
+    for directory in ("shared", "other"):
+        c = give_right(connect(f"{directory}.db"))
+        c.execute(create)
+        if "CREATE TABLE extra" in str(migration):
+            c.execute("CREATE TABLE extra(k TEXT PRIMARY KEY)")
+            c.execute("SELECT counter_replicate('extra')").fetchall()
+        c.execute(f"SELECT counter_replicate('products', {columns}{local})").fetchall()
+        assert [row[4] for row in c.execute(f"SELECT * FROM counter_pull('{directory}')")] == [None]
+        for total in "count(*)", "sum(stock)", "sum(sold)":
+            text = f"SELECT {total} FROM products"
+            assert c.execute(text).fetchone() == a.execute(text).fetchone()
+
+
 MERGING = """CREATE TABLE t(id INTEGER PRIMARY KEY AUTOINCREMENT, v TEXT UNIQUE, n INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE part(id INTEGER PRIMARY KEY AUTOINCREMENT, t INTEGER REFERENCES t(id));
 CREATE TABLE audit(what, v, merging);
