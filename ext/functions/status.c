@@ -452,11 +452,13 @@ static replaced_fate fate_of_replaced(ctr_tab *tab, sqlite3_stmt *row, const ctr
         return (replaced_fate){true, "another row had the number first: the table refuses to take "
                                      "it again; each merge tries"};
     ctr_id_to_text(told->birth.id, id);
-    const char *former =
-        born == CTR_BORN_ELSEWHERE
-            ? ""
-            : "; this file had that id before it was copied, moved or restored: if "
-              "the row is missing in all files, insert it here";
+    const char *former = "";
+    if (born != CTR_BORN_ELSEWHERE)
+        former = "; this file had that id before it was copied, moved or restored: if the row is "
+                 "missing in all files, insert it here";
+    else if (told->life > 1)
+        former = "; the number was that of a row deleted there: if the row is missing in all "
+                 "files, insert it here";
     return (replaced_fate){
         .text = ctr_text_print(conn, "another row had the number first: %s inserts it again%s", id,
                                former)};
