@@ -782,6 +782,7 @@ static void settle_and_take(exchange_folder *x, bool takes)
         if (ctr_rc(conn) == SQLITE_OK) name_own(x);
         if (ctr_rc(conn) == SQLITE_OK) take_own(x);
         if (takes) visit_others(x, &quiet, take_device);
+        if (takes) ctr_exchange_show_apart(conn); /* what waits is tried, though nothing came */
     }
     ctr_session_end(&session);
 }

@@ -400,6 +400,29 @@ def test_a_device_that_joins_after_a_migration_gets_all_from_each_of_two_directo
             assert c.execute(text).fetchone() == a.execute(text).fetchone()
 
 
+def test_a_deletion_that_waits_is_tried_by_each_pull_though_nothing_has_come(place):
+    devices = [give_right(connect(name)) for name in ("a.db", "b.db")]
+    for db in devices:
+        db.executescript("""CREATE TABLE customers(id TEXT PRIMARY KEY NOT NULL);
+            CREATE TABLE orders(id TEXT PRIMARY KEY NOT NULL, customer TEXT REFERENCES customers(id))""")
+        for table in "customers", "orders":
+            db.execute(f"SELECT counter_replicate('{table}')").fetchall()
+    a, b = devices
+    a.execute("INSERT INTO customers VALUES ('ann')")
+    for db in a, b:
+        db.execute(CALLS[0]).fetchall()
+    b.execute("DELETE FROM customers")
+    a.execute("INSERT INTO orders VALUES ('1', 'ann')")
+    for db in b, a:
+        db.execute(CALLS[0]).fetchall()
+    customers = "SELECT count(*) FROM customers"
+    assert a.execute(customers).fetchone() == (1,)
+    a.execute("UPDATE orders SET customer = NULL")
+    assert a.execute(customers).fetchone() == (1,)
+    assert a.execute(CALLS[1]).fetchall() == []
+    assert a.execute(customers).fetchone() == (0,)
+
+
 MERGING = """CREATE TABLE t(id INTEGER PRIMARY KEY AUTOINCREMENT, v TEXT UNIQUE, n INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE part(id INTEGER PRIMARY KEY AUTOINCREMENT, t INTEGER REFERENCES t(id));
 CREATE TABLE audit(what, v, merging);
