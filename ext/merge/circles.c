@@ -343,13 +343,8 @@ static bool write_group(circles *all)
 static bool show_group(circles *all)
 {
     ctr_conn *conn = all->pull->file->conn;
-    ctr_problem none;
-    ctr_problem_try(conn, &none);
     ctr_run run = ctr_file_run(all->pull->file);
-    ctr_run_do(&run, CTR_SQL_TRACK_SAVEPOINT, NULL);
-    bool open = none.rc == SQLITE_OK;
-    ctr_problem_raise_if(conn, &none, (none.rc & 0xff) != SQLITE_BUSY);
-    if (!open) return false;
+    if (!ctr_writing_savepoint(conn)) return false;
     bool shown = write_group(all);
     if (ctr_rc(conn) != SQLITE_OK) return false; /* the whole merge is undone */
     if (!shown) ctr_run_do(&run, CTR_SQL_TRACK_ROLL_BACK, NULL);

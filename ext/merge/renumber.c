@@ -374,7 +374,7 @@ static bool try_it(due_again *due, bool (*it)(due_again *due))
     ctr_conn *conn = due->file->conn;
     ctr_problem refused, undone;
     ctr_run run = ctr_file_run(due->file);
-    ctr_run_do(&run, CTR_SQL_TRACK_SAVEPOINT, NULL);
+    if (!ctr_writing_savepoint(conn)) return false;
     ctr_problem_try(conn, &refused);
     bool is = it(due) && refused.rc == SQLITE_OK;
     bool gone = sqlite3_get_autocommit(conn->db);

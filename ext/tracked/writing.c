@@ -540,6 +540,18 @@ bool ctr_writing_update(ctr_writing *writing, const ctr_shown *from, const ctr_s
     return taken;
 }
 
+bool ctr_writing_savepoint(ctr_conn *conn)
+{
+    ctr_problem failed;
+    ctr_run run = ctr_run_on(conn, NULL, NULL);
+    if (ctr_rc(conn) != SQLITE_OK) return false;
+    ctr_problem_try(conn, &failed);
+    ctr_run_do(&run, CTR_SQL_TRACK_SAVEPOINT, NULL);
+    bool opened = failed.rc == SQLITE_OK;
+    ctr_problem_raise_if(conn, &failed, (failed.rc & 0xff) != SQLITE_BUSY);
+    return opened;
+}
+
 /* Steps a statement within a savepoint, where foreign keys are enforced or a trigger may say FAIL,
  * so that the changes of triggers and cascades can be rolled back, too. While a statement is
  * writing, SQLite opens no savepoint. Then our trigger fails a statement that has broken a foreign
@@ -551,14 +563,7 @@ static bool ask_in_savepoint(ctr_writing *writing, sqlite3_stmt *statement, cons
     ctr_run run = ctr_run_on(conn, writing->tracked->schema, NULL);
     bool fails = writing->tracked->fails;
     bool may_break = writing->together || !ctr_foreign_enforced(conn->db);
-    bool in_savepoint = (fails || !may_break) && ctr_rc(conn) == SQLITE_OK;
-    if (in_savepoint) {
-        ctr_problem none;
-        ctr_problem_try(conn, &none);
-        ctr_run_do(&run, CTR_SQL_TRACK_SAVEPOINT, NULL);
-        in_savepoint = none.rc == SQLITE_OK;
-        ctr_problem_raise_if(conn, &none, (none.rc & 0xff) != SQLITE_BUSY);
-    }
+    bool in_savepoint = (fails || !may_break) && ctr_writing_savepoint(conn);
     writing->unsaved = !in_savepoint && !writing->together;
     answer_of_table answer = ask_table(writing, statement, want);
     writing->unsaved = false;
