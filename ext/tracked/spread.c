@@ -268,7 +268,8 @@ static bool read_present_id(ctr_file *file, uint8_t id[CTR_ID_SIZE])
     const ctr_identity *identity = ctr_file_identity(file);
     if (identity) memcpy(id, identity->id, CTR_ID_SIZE);
     bool is = identity && refused.rc == SQLITE_OK;
-    ctr_problem_raise_if(file->conn, &refused, ctr_problem_rolls_back(refused.rc));
+    ctr_problem_raise_if(file->conn, &refused,
+                         file->conn->spoiled || ctr_problem_rolls_back(refused.rc));
     return is && ctr_rc(file->conn) == SQLITE_OK;
 }
 
