@@ -436,18 +436,17 @@ typedef struct replaced_fate {
     const char *text;
 } replaced_fate;
 
-static replaced_fate fate_of_replaced(ctr_tab *tab, sqlite3_stmt *row, const ctr_told_row *told)
+static replaced_fate fate_of_replaced(ctr_tab *tab, const ctr_identity *mine, sqlite3_stmt *row,
+                                      const ctr_told_row *told)
 {
     ctr_conn *conn = tab->conn;
-    ctr_identity identity;
     char id[CTR_ID_TEXT_SIZE];
     if (sqlite3_column_type(row, REPLACED_NOW) == SQLITE_INTEGER)
         return (replaced_fate){
             .text = ctr_text_print(conn, "another row had the number first: inserted again as %lld",
                                    (long long)sqlite3_column_int64(row, REPLACED_NOW))};
     bool is_own = sqlite3_column_int(row, REPLACED_IS_OWN);
-    ctr_file_peek(tab->file, &identity);
-    ctr_birthplace born = ctr_renumber_birthplace(tab, identity.id, told->birth.id);
+    ctr_birthplace born = ctr_renumber_birthplace(tab, mine->id, told->birth.id);
     if (is_own && born == CTR_BORN_HERE)
         return (replaced_fate){true, "another row had the number first: the table refuses to take "
                                      "it again; each merge tries"};
@@ -468,7 +467,8 @@ static replaced_fate fate_of_replaced(ctr_tab *tab, sqlite3_stmt *row, const ctr
 static void show_replaced(ctr_answer *answer, ctr_tab *tab, const ctr_tracked *tracked)
 {
     ctr_conn *conn = tab->conn;
-    if (!tab->shape.keyed) return;
+    ctr_identity mine;
+    if (!tab->shape.keyed || ctr_file_peek(tab->file, &mine)) return;
     ctr_run run = ctr_tab_run(tab);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_REPLACED_ALL);
     while (ctr_run_row(&run, row)) {
@@ -480,7 +480,7 @@ static void show_replaced(ctr_answer *answer, ctr_tab *tab, const ctr_tracked *t
         const ctr_told_row told = change.row;
         if (ctr_rc(conn) == SQLITE_OK) ctr_change_append_json(json, &change);
         const char *whole = ctr_text_built(conn, json);
-        const replaced_fate fate = fate_of_replaced(tab, row, &told);
+        const replaced_fate fate = fate_of_replaced(tab, &mine, row, &told);
         if (ctr_rc(conn) == SQLITE_OK) {
             ctr_answer_text(answer, tracked->table);
             ctr_answer_text(answer, NULL);
