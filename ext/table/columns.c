@@ -322,14 +322,26 @@ static bool is_retired(ctr_run *run, const char *name)
     return found;
 }
 
-/* Returns the number of the columns that come or go in this transaction: all have one. */
+/* Returns the number of the columns that come or go in this transaction: all have one. A copy takes
+ * its own id first: under that of its original the number would stand for what that has counted. */
 static int64_t number_of_columns(ctr_tab *tab)
 {
     ctr_file *file = tab->file;
     const unsigned nth = tab->conn->ended + 1;
-    if (file->came_in != nth) file->came = ctr_batch_mark_change(tab);
+    if (file->came_in != nth && ctr_file_before_write(file) == SQLITE_OK)
+        file->came = ctr_batch_mark_change(tab);
     if (ctr_rc(tab->conn) == SQLITE_OK) file->came_in = nth;
     return file->came;
+}
+
+/* Folds the journal, which has the numbers of counters; with the mark all memory is dropped,
+ * everywhere. */
+static int64_t begin_change(ctr_tab *tab)
+{
+    ctr_fold_table(tab);
+    const int64_t number = number_of_columns(tab);
+    ctr_journal_drop(tab);
+    return number;
 }
 
 /* `number` is that of the change. */
@@ -394,9 +406,7 @@ int64_t ctr_columns_raise(ctr_file *file, const char *table, const ctr_shape *sh
     ctr_tab *tab = ctr_tab_of(file, table, shape);
     if (!tab) return 0;
 
-    ctr_fold_table(tab); /* the journal has the numbers of counters */
-    int64_t number = number_of_columns(tab);
-    ctr_journal_drop(tab);
+    const int64_t number = begin_change(tab);
     bool changes = is_there || stays;
     if (changes) tab->shapes++;
 
@@ -429,9 +439,7 @@ void ctr_columns_bind(ctr_file *file, const char *table, const ctr_shape *shape,
     ctr_tab *tab = counter >= 0 ? ctr_tab_of(file, table, shape) : NULL;
     if (!tab || ctr_rc(file->conn) != SQLITE_OK) return;
     const int64_t generation = shape->columns[shape->counters[counter]].generation;
-    ctr_fold_table(tab); /* with the mark, all memory is dropped, everywhere */
-    const int64_t number = number_of_columns(tab);
-    ctr_journal_drop(tab);
+    const int64_t number = begin_change(tab);
     tab->shapes++;
     sqlite3_finalize(ctr_run_prepare(&run, CTR_SQL_SYNC_JOIN));
     write_generation(&run, name, generation + 1, number);
@@ -450,9 +458,7 @@ void ctr_columns_change_kinds(ctr_tab *tab)
 {
     ctr_run run = ctr_tab_run(tab);
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
-    ctr_fold_table(tab); /* with the mark, all memory is dropped, everywhere */
-    const int64_t number = number_of_columns(tab);
-    ctr_journal_drop(tab);
+    const int64_t number = begin_change(tab);
     ctr_run_with(&run, CTR_SQL_COLUMNS_CHANGE_KINDS, ":number i", number);
 }
 

@@ -854,3 +854,26 @@ SELECT counter_init('dc1:rack1');
 --!~ counter_init: this file has counted under an identity that it has lost, perhaps 'dc1:rack1': *
 SELECT length(counter_init());
 --= 36
+
+-- # what-a-file-counts-while-a-copy-of-it-only-adds-a-counter-is-not-passed-over
+--@ attributes
+--@ whole-sqlite
+ATTACH 'laptop.db' AS laptop;
+CREATE VIRTUAL TABLE laptop.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO laptop.v VALUES ('tea', 1), ('jam', 1);
+VACUUM laptop INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+SELECT rows_changed FROM counter_pull('laptop');
+--= 2
+UPDATE laptop.v SET n = n + 100 WHERE k = 'jam';
+INSERT INTO phone.v(v) VALUES ('add column m');
+SELECT counter_id('phone') <> counter_id('laptop');
+--= 1
+UPDATE laptop.v SET n = n + 1 WHERE k = 'tea';
+SELECT rows_read FROM counter_pull('phone');
+--= 2
+SELECT rows_changed FROM counter_pull('laptop');
+--= 2
+SELECT k, n, m FROM v ORDER BY k;
+--= jam|101|0
+--= tea|2|0
