@@ -420,6 +420,66 @@ static void merge_told_counters(ctr_apply *apply, const ctr_change *change)
     }
 }
 
+/* ---- what this file has lost ----------------------------------------------------------------- */
+
+static bool is_own_id(const ctr_apply *apply, const uint8_t *id)
+{
+    for (size_t i = 0; i < apply->own.n; i++)
+        if (memcmp(apply->own.ids + i * CTR_ID_SIZE, id, CTR_ID_SIZE) == 0) return true;
+    return false;
+}
+
+static bool has_own_ahead(const ctr_apply *apply, const ctr_told_column *told)
+{
+    ctr_cell theirs;
+    ctr_shard shard, mine;
+    const ctr_merge *merge = &apply->merge;
+    const char *name = name_of_told(apply->conn, told);
+    int counter = ctr_shape_counter_of(&merge->shape, name, told->generation);
+    if (counter < 0) return false;
+    const ctr_cell *cell = &merge->row.cells[counter];
+    ctr_cell_open(&theirs, told->state, told->size);
+    for (size_t at = 0; theirs.life >= cell->life && ctr_cell_next(&theirs, &at, &shard);) {
+        bool is_known = theirs.life == cell->life && ctr_cell_shard(cell, shard.id, &mine) &&
+                        mine.clock >= shard.clock;
+        if (!is_known && is_own_id(apply, shard.id)) return true;
+    }
+    return false;
+}
+
+static bool is_own_write_ahead(const ctr_apply *apply, const ctr_row_cell *mine,
+                               const ctr_told_column *told)
+{
+    if (told->stamp.kind != CTR_STAMP_OWN || !is_own_id(apply, told->stamp.own.id)) return false;
+    const ctr_registry *registry = ctr_regular_of(apply->merge.row.tab);
+    int number =
+        registry ? ctr_regular_named(registry, (const char *)told->name, told->name_size) : -1;
+    const ctr_stamp *stamp = number >= 0 ? ctr_row_cell_stamp(mine, number) : NULL;
+    return number >= 0 && (!stamp || stamp->number < told->stamp.own.number);
+}
+
+/* Returns whether a change tells what this file has written itself and does not have, as after a
+ * restore. Others may know it from nobody else, so it is to be told as a change of this file. What
+ * a file had when it became a copy is left to its original. */
+static bool brings_back(ctr_apply *apply, const ctr_change *change)
+{
+    ctr_told_column told;
+    ctr_change_view view = change->told;
+    ctr_conn *conn = apply->conn;
+    const ctr_row_cell *mine = ctr_row_stamps(&apply->merge.row);
+    if (ctr_conflicts_read_own(&apply->own, apply->merge.row.tab->file)) return false;
+    if (change->fed.own && is_own_id(apply, change->fed.id)) return true;
+    if (view.row.is && mine && view.row.life < mine->life) return false;
+    bool begins = view.row.is && mine && view.row.life > mine->life;
+    if (begins && view.row.life % 2 == 1 && is_own_id(apply, view.row.stamp.id)) return true;
+    while (ctr_rc(conn) == SQLITE_OK && ctr_change_next(&view, &told)) {
+        bool is = told.kind->stored ? has_own_ahead(apply, &told)
+                                    : !begins && mine && is_own_write_ahead(apply, mine, &told);
+        if (is) return true;
+    }
+    return false;
+}
+
 static void apply_row(ctr_apply *apply, const ctr_change *change, ctr_file *file)
 {
     unsigned nth = apply->conn->ended;
@@ -427,6 +487,7 @@ static void apply_row(ctr_apply *apply, const ctr_change *change, ctr_file *file
     bool rises = raise_told(apply, change, file);
     if (ctr_rc(apply->conn) == SQLITE_OK && ctr_merge_find(&apply->merge, apply->keys)) {
         ctr_taken_row *row = &apply->taken;
+        apply->merge.row.also_here = brings_back(apply, change);
         if (ctr_row_feed_join_told(&apply->merge, &change->told, row)) {
             merge_told_counters(apply, change);
             ctr_conflicts_change_identity(&apply->conflicts, file); /* before the row is written */

@@ -279,6 +279,49 @@ def test_a_machine_that_was_set_back_and_counts_learns_it_from_its_own_directory
     assert content(a) == content(b) and content(b)["x"] >= 151
 
 
+@pytest.mark.parametrize("by", ["a directory", "lines of another file"])
+@pytest.mark.parametrize("notices", [False, True])
+def test_what_a_restored_file_gets_back_it_gives_to_another_directory(place, notices, by):
+    tables = ["CREATE TABLE products(sku TEXT PRIMARY KEY, name TEXT, stock INTEGER NOT NULL DEFAULT 0)", "SELECT counter_replicate('products', 'stock')"]
+    shutil.copytree(place / "shared", place / "other")
+    a, b, c = (shop(name) for name in ("a.db", "b.db", "c.db"))
+    for db in a, b, c:
+        for text in tables:
+            db.execute(text).fetchall()
+
+    def sync(*pairs):
+        for db, peer in pairs:
+            db.execute("SELECT * FROM counter_sync(?)", (peer,)).fetchall()
+
+    a.execute("INSERT INTO products VALUES ('tea', 'Tea', 1), ('jam', 'Jam', 1), ('old', 'Old', 1)")
+    a.execute("INSERT INTO hits VALUES ('x', 1)")
+    sync((a, "shared"), (a, "other"), (b, "shared"), (c, "other"))
+    a.close()
+    before = state_of("a.db")
+    a = shop("a.db")
+    for text in ["INSERT INTO products VALUES ('salt', 'Salt', 5)", "INSERT INTO hits VALUES ('y', 7), ('x', 10)", "DELETE FROM products WHERE sku = 'old'",
+                 "UPDATE products SET stock = stock + 3 WHERE sku = 'tea'", "UPDATE products SET name = 'Marmalade' WHERE sku = 'jam'"]:
+        a.execute(text)
+    lines = "\n".join(line for line, in a.execute("SELECT line FROM counter_lines(0)"))
+    if by == "a directory":
+        sync((a, "shared"), (b, "shared"))
+    else:
+        b.execute("SELECT counter_take(?)", (lines,)).fetchall()
+    a.close()
+    set_back("a.db", before[0], {} if notices else before[1])
+    a = shop("a.db")
+    if by != "a directory":
+        lines = "\n".join(line for line, in b.execute("SELECT line FROM counter_lines(0)"))
+        a.execute("SELECT counter_take(?)", (lines,)).fetchall()
+    for _ in range(3):
+        sync((a, "shared"), (a, "other"), (b, "shared"), (c, "other"))
+    for text in "SELECT k, n FROM hits ORDER BY k", "SELECT * FROM products WHERE sku <> 'old' ORDER BY sku":
+        assert a.execute(text).fetchall() == b.execute(text).fetchall() == c.execute(text).fetchall()
+    assert a.execute("SELECT sum(n) FROM hits").fetchone() == (18,)
+    if by == "a directory":  # in lines of others a deletion has no author
+        assert c.execute("SELECT count(*) FROM products").fetchone() == (3,)
+
+
 @pytest.mark.parametrize("forks", [False, True])
 def test_while_a_file_is_missing_before_another_in_the_own_directory_nothing_is_given_and_nothing_deleted(place, forks):
     def count(db, letter, n):
