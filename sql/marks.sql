@@ -27,9 +27,10 @@ DELETE FROM "{schema}".counter_peers
 DELETE FROM "{schema}".counter_peers
  WHERE id = :id AND mine NOT IN (SELECT token FROM "{schema}".counter_tables);
 
+-- A higher mark stays: it tells what had been read of the source, or given by this file.
 -- name: MARKS_FORGET_FEED
 DELETE FROM "{schema}".counter_peers
- WHERE id = :id AND theirs = :theirs AND mine NOT IN (SELECT token FROM "{schema}".counter_tables);
+ WHERE id = :id AND theirs = :theirs AND mark <= :mark AND mine NOT IN (SELECT token FROM "{schema}".counter_tables);
 
 -- The lowest mark of all tables; NULL without tables, 0 if a table has no mark.
 -- name: MARKS_LEAST

@@ -51,6 +51,7 @@ typedef struct batches {
 /* The directory of a device. */
 typedef struct device {
     ctr_folder at;
+    uint8_t id[CTR_ID_SIZE];
     char name[FOLDER_ID_SIZE + FOLDER_TWIST_SIZE + 2];              /* of the directory */
     char source[FOLDER_ID_SIZE + FOLDER_TWIST_SIZE + OWN_SIZE + 2]; /* of its own changes */
     batches *files;                                                 /* owned: as they begin */
@@ -69,6 +70,7 @@ typedef struct exchange_folder {
     bool gap;         /* that one before it is missing: it can be read, and is not to be deleted */
     int64_t outdated; /* from where on own files tell what nobody can read; INT64_MAX: nowhere */
     sqlite3_value *scope; /* NULL: everything */
+    ctr_own_ids ids;      /* owned */
 } exchange_folder;
 
 /* What was given or taken, as a row. */
@@ -87,11 +89,10 @@ static bool begins_with(const char *text, size_t size, const char *letters)
 /* Sets the name and the source of a device; returns false if no device has such a directory. */
 static bool device_of(const char *name, device *made)
 {
-    uint8_t id[CTR_ID_SIZE];
     char text[CTR_ID_TEXT_SIZE] = "";
     const char *twist = strlen(name) > FOLDER_ID_SIZE ? name + FOLDER_ID_SIZE + 1 : "";
-    if (ctr_id_from_text(name, strlen(name) < FOLDER_ID_SIZE ? 0 : FOLDER_ID_SIZE, id))
-        ctr_id_to_text(id, text);
+    if (ctr_id_from_text(name, strlen(name) < FOLDER_ID_SIZE ? 0 : FOLDER_ID_SIZE, made->id))
+        ctr_id_to_text(made->id, text);
     if (*text == '\0' || strncmp(name, text, FOLDER_ID_SIZE) != 0) return false;
     bool has_twist = name[FOLDER_ID_SIZE] == '-' && strlen(twist) == FOLDER_TWIST_SIZE &&
                      begins_with(twist, FOLDER_TWIST_SIZE, "0123456789abcdef") &&
@@ -218,6 +219,15 @@ static void close_device(device *of)
     ctr_folder_close(&of->at);
     sqlite3_free(of->files);
     of->files = NULL;
+}
+
+/* Returns the highest end of the files, behind a gap, too. */
+static int64_t end_of_files(const device *of)
+{
+    int64_t end = 0;
+    for (size_t i = 0; i < of->n; i++)
+        if (of->files[i].upto > end) end = of->files[i].upto;
+    return end;
 }
 
 /* Returns the number up to which the files go from 0 on without a gap. */
@@ -401,9 +411,7 @@ static int64_t end_of_given(const exchange_folder *x)
 static void refuse_older(const exchange_folder *x)
 {
     const device *own = &x->own;
-    int64_t there = 0;
-    for (size_t i = 0; i < own->n; i++)
-        if (own->files[i].upto > there) there = own->files[i].upto;
+    const int64_t there = end_of_files(own);
     const int64_t mine = there > 0 && ctr_rc(x->conn) == SQLITE_OK ? ctr_feed_end(x->conn) : 0;
     if (there > mine)
         ctr_problem_set(x->conn, SQLITE_ERROR,
@@ -497,8 +505,9 @@ static void refuse_unread(const exchange_folder *x)
                                  "If nothing is to bring it any more, SELECT counter_fork() gives "
                                  "this file an id and a directory of its own"
                                : "%s; it is in the directory of this file, and may have changes "
-                                 "that this file has lost: nothing is given until it can be read "
-                                 "or, if nothing is to bring it any more, is deleted",
+                                 "that this file has lost: nothing is given until it can be read. "
+                                 "If nothing is to bring it whole any more, SELECT counter_fork() "
+                                 "gives this file an id and a directory of its own",
                         x->unread);
 }
 
@@ -627,10 +636,29 @@ static bool read_device(exchange_folder *x, device *of, moved *row)
     return row->upto > before;
 }
 
+/* The same without the scope of the call, which is about the changes of others. */
+static bool read_own_device(exchange_folder *x, device *of, moved *row)
+{
+    sqlite3_value *scope = x->scope;
+    x->scope = NULL;
+    bool has_more = read_device(x, of, row);
+    x->scope = scope;
+    return has_more;
+}
+
+/* Returns whether main has counted under the id of the device itself. */
+static bool was_own(const exchange_folder *x, const device *of)
+{
+    for (size_t i = 0; i < x->ids.n; i++)
+        if (memcmp(x->ids.ids + i * CTR_ID_SIZE, of->id, CTR_ID_SIZE) == 0) return true;
+    return false;
+}
+
 static void take_device(exchange_folder *x, device *of)
 {
     moved row = {0};
-    bool is_told = read_device(x, of, &row) || row.note;
+    bool has_more = was_own(x, of) ? read_own_device(x, of, &row) : read_device(x, of, &row);
+    bool is_told = has_more || row.note;
     if (is_told && ctr_rc(x->conn) == SQLITE_OK) append_moved(x, of, &row);
     sqlite3_free(row.note);
 }
@@ -683,14 +711,11 @@ static void take_own(exchange_folder *x)
 {
     moved row = {0};
     ctr_folder_entry seen;
-    sqlite3_value *scope = x->scope;
     int error = ctr_folder_look(&x->at, x->own.name, &seen);
     if (error == ENOENT || (!error && seen.kind != CTR_FOLDER_FOLDER)) return;
     const int64_t given = ctr_exchange_highest_mark(x->conn, x->own.source);
     const char *name = ctr_text_print(x->conn, "%s", x->own.name);
-    x->scope = NULL;
-    read_device(x, &x->own, &row);
-    x->scope = scope;
+    read_own_device(x, &x->own, &row);
     if (ctr_rc(x->conn) == SQLITE_OK) look_at_own(x, &row, given);
     sqlite3_free(row.note);
     name_own(x);
@@ -754,6 +779,7 @@ static void open_peer(exchange_folder *x, const char *directory)
 static void close_peer(exchange_folder *x)
 {
     sqlite3_free(x->unread);
+    ctr_conflicts_close_own(&x->ids);
     close_device(&x->own);
     ctr_folder_close(&x->at);
 }
@@ -781,6 +807,7 @@ static void settle_and_take(exchange_folder *x, bool takes)
         if (ctr_rc(conn) == SQLITE_OK) ctr_file_identity(file);
         if (ctr_rc(conn) == SQLITE_OK) name_own(x);
         if (ctr_rc(conn) == SQLITE_OK) take_own(x);
+        if (takes) ctr_conflicts_read_own(&x->ids, file);
         if (takes) visit_others(x, &quiet, take_device);
         if (takes) ctr_exchange_show_apart(conn); /* what waits is tried, though nothing came */
     }
@@ -841,7 +868,7 @@ static void append_device(exchange_folder *x, device *of)
         ctr_answer_integer(answer, of->written);
     else
         ctr_answer_text(answer, NULL);
-    ctr_answer_integer(answer, end_of_chain(of));
+    ctr_answer_integer(answer, end_of_files(of));
     ctr_answer_integer(answer, mark_of_device(x->conn, of->source, x->scope));
 }
 

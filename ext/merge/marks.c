@@ -210,6 +210,7 @@ void ctr_marks_raise_feed(ctr_conn *conn, const ctr_marks_source *source, int64_
     ctr_run run = ctr_run_on(conn, "main", NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_FORGET_FEED);
     bind_feed(&run, row, source);
+    ctr_run_bind_int(&run, row, ":mark", upto);
     ctr_run_once(&run, row);
     row = ctr_run_prepare(&run, CTR_SQL_MARKS_RAISE);
     bind_feed(&run, row, source);

@@ -174,11 +174,11 @@ def test_a_damaged_file_that_promises_more_keeps_no_other_one_from_being_taken_b
     status, out, error = run("sync", "a.db", "shared")
     assert status == 1 and [row[0] for row in table(out)] == ["took"] and more.stat().st_size == 40
     assert error == f"sqlite-counter: a.db: {more}: it is cut short or damaged: nothing of it was taken; it is in the directory of this " \
-        "file, and may have changes that this file has lost: nothing is given until it can be read or, if nothing is to bring it any " \
-        "more, is deleted\n"
-    more.unlink()
-    assert [row[0] for row in table(ok("sync", "a.db", "shared"))] == ["gave"]
-    ok("sync", "b.db", "shared")
+        "file, and may have changes that this file has lost: nothing is given until it can be read. If nothing is to bring it whole " \
+        "any more, SELECT counter_fork() gives this file an id and a directory of its own\n"
+    make("a.db", "SELECT counter_fork()")  # as the message says
+    assert [row[0] for row in table(run("sync", "a.db", "shared")[1])] == ["gave"] and more.exists()
+    run("sync", "b.db", "shared")
     assert rows("b.db", "SELECT n FROM v") == [(7,)]
 
 

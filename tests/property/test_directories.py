@@ -322,6 +322,72 @@ def test_what_a_restored_file_gets_back_it_gives_to_another_directory(place, not
         assert c.execute("SELECT count(*) FROM products").fetchone() == (3,)
 
 
+@pytest.mark.parametrize("notices", ["restored", "forked", "unnoticed"])
+def test_a_restored_file_gets_all_that_it_had_given_back_whatever_its_scope(place, notices):
+    tables = ["CREATE TABLE stock(store TEXT, sku TEXT, n INTEGER NOT NULL DEFAULT 0, PRIMARY KEY(store, sku))", "SELECT counter_replicate('stock', 'n')"]
+    sync, scope = "SELECT * FROM counter_sync('shared', NULL, ?)", '["store 7"]'
+    a, b = shop("a.db"), shop("b.db")
+    for db in a, b:
+        for text in tables:
+            db.execute(text).fetchall()
+    a.execute("INSERT INTO stock VALUES ('store 7', 'tea', 10)")
+    b.execute("INSERT INTO stock VALUES ('store 7', 'salt', 1), ('store 9', 'salt', 1)")
+    a.execute(sync, (scope,)).fetchall()
+    a.close()
+    before = state_of("a.db")
+    a = shop("a.db")
+    a.execute("INSERT INTO stock VALUES ('store 8', 'tea', 3)")
+    a.execute("UPDATE stock SET n = n - 2 WHERE store = 'store 7'")
+    a.execute("INSERT INTO hits VALUES ('x', 5)")
+    a.execute(sync, (scope,)).fetchall()
+    b.execute(CALLS[0]).fetchall()
+    a.close()
+    set_back("a.db", before[0], {} if notices == "restored" else before[1])
+    a = shop("a.db")
+    if notices == "forked":
+        a.execute("SELECT counter_fork()").fetchall()
+    a.execute(sync, (scope,)).fetchall()
+    assert a.execute("SELECT store, sku, n FROM stock ORDER BY store, sku").fetchall() == [
+        ("store 7", "salt", 1), ("store 7", "tea", 8), ("store 8", "tea", 3)]
+    assert content(a) == {"x": 5}
+
+
+def test_what_a_migration_makes_unreadable_is_given_anew_though_a_pull_came_before(place):
+    a, b = give_right(connect("a.db")), give_right(connect("b.db"))
+
+    def each(*texts):
+        for db in a, b:
+            for text in texts:
+                db.execute(text).fetchall()
+
+    each("CREATE TABLE p(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0)", "SELECT counter_replicate('p', 'n')")
+    a.executemany("INSERT INTO p VALUES (?, 1)", [(f"{random.random()}",) for _ in range(2000)])
+    each(CALLS[0], "ALTER TABLE p ADD COLUMN name TEXT", "SELECT counter_replicate('p')", CALLS[0])
+    a.execute("UPDATE p SET name = 'v' WHERE rowid <= 20")
+    each(CALLS[0])
+    assert len(list((place / "shared").rglob("*.gz"))) == 2
+    each("SELECT counter_untrack('p', 'name')", "SELECT counter_replicate('p', 'local=name')", "ALTER TABLE p ADD COLUMN z TEXT", "SELECT counter_replicate('p')")
+    a.execute("UPDATE p SET n = n + 100 WHERE rowid <= 500")
+    each(CALLS[1], CALLS[2], CALLS[1], CALLS[2])
+    assert [db.execute("SELECT count(*), sum(n) FROM p").fetchone() for db in (a, b)] == [(2000, 52000)] * 2
+
+
+def test_counter_folder_tells_of_a_file_behind_one_that_is_missing(place):
+    a, b = shop("a.db"), shop("b.db")
+    for n in 400, 40, 1:  # each file is larger than all behind it, so they are not joined
+        a.executemany("INSERT INTO hits VALUES (?, 1)", [(f"{random.random()}",) for _ in range(n)])
+        a.execute(CALLS[0]).fetchall()
+    _, second, _ = sorted((place / "shared").rglob("*.gz"))
+    second.rename(place / "on its way")
+    b.execute(CALLS[0]).fetchall()
+    (upto, mark), = b.execute("SELECT upto, mark FROM counter_folder('shared')")
+    assert mark < upto
+    (place / "on its way").rename(second)
+    b.execute(CALLS[0]).fetchall()
+    (upto, mark), = b.execute("SELECT upto, mark FROM counter_folder('shared')")
+    assert mark == upto and len(content(b)) == 441
+
+
 @pytest.mark.parametrize("forks", [False, True])
 def test_while_a_file_is_missing_before_another_in_the_own_directory_nothing_is_given_and_nothing_deleted(place, forks):
     def count(db, letter, n):
