@@ -161,13 +161,12 @@ typedef struct ctr_sender {
     ctr_conn *conn;
     const char *digest; /* of the token; borrowed */
     char *device;       /* owned: the name of who has it */
-    int64_t skipped;    /* shards of others that were left out */
+    ctr_bringing bringing; /* what it may bring, and what of that was skipped */
 
     /* Private. */
     bool bound;      /* an id is bound to it */
     int64_t sources; /* how many it has brought; -1: not counted yet */
     sqlite3_stmt *is_foreign;
-    ctr_packed cell, columns, change; /* owned: room */
 } ctr_sender;
 
 /* Both fail if nobody has the token, and the caller closes the sender in any case. ctr_sender_find
@@ -184,10 +183,6 @@ void ctr_sender_names(ctr_sender *from, const char *source);
 /* Returns whether an id, or the one in the name of a source, is bound to another token. */
 bool ctr_sender_is_foreign(const ctr_sender *from, const uint8_t id[CTR_ID_SIZE]);
 bool ctr_sender_is_foreign_source(const ctr_sender *from, const char *source);
-
-/* Takes the shards of others out of a change; the rest is lent until the next call. Returns false
- * if nothing is left of it. */
-bool ctr_sender_leave_out(ctr_sender *from, ctr_span *change);
 
 /* ==== take.c ================================================================================== */
 

@@ -105,57 +105,12 @@ static bool may_bring(const void *with, const ctr_shard *shard)
     return !ctr_sender_is_foreign(with, shard->id);
 }
 
-/* Appends a column without shards of others, and counts these. Returns false if nothing of it is
- * left. */
-static bool put_rest(ctr_sender *from, ctr_told_column *told)
-{
-    ctr_cell cell;
-    const ctr_own_filter bringing = {may_bring, from};
-    if (told->kind->stored && ctr_cell_open(&cell, told->state, told->size) == CTR_OK) {
-        from->cell.size = 0;
-        uint8_t *out = ctr_pack_room(from->conn, &from->cell, cell.size + CTR_CELL_HEADER_MAX);
-        if (!out) return false;
-        ctr_cell rest = ctr_cell_written(out, ctr_cell_own(&cell, &bringing, out));
-        int64_t foreign = (int64_t)ctr_cell_count(&cell) - (int64_t)ctr_cell_count(&rest);
-        from->skipped += foreign;
-        if (foreign > 0 && ctr_cell_is_untouched(&rest)) return false;
-        if (foreign > 0) told->state = rest.bytes;
-        if (foreign > 0) told->size = rest.size;
-    }
-    size_t size = CTR_CHANGE_HEADER_MAX + told->name_size + told->size;
-    uint8_t *out = ctr_pack_room(from->conn, &from->columns, size);
-    if (!out) return false;
-    from->columns.size = (size_t)(ctr_change_put_column(out, told) - from->columns.bytes);
-    return true;
-}
-
-bool ctr_sender_leave_out(ctr_sender *from, ctr_span *change)
-{
-    uint64_t n = 0;
-    int64_t skipped = from->skipped;
-    ctr_change_view view;
-    ctr_told_column told;
-    const uint8_t *bytes = (const uint8_t *)change->text;
-    if (ctr_rc(from->conn) != SQLITE_OK || ctr_change_open(&view, bytes, change->size) != CTR_OK ||
-        view.what != CTR_TELLS_ROW)
-        return true; /* what is wrong with it, the merge says */
-    from->columns.size = from->change.size = 0;
-    while (ctr_change_next(&view, &told)) n += put_rest(from, &told);
-    if (from->skipped == skipped) return ctr_rc(from->conn) == SQLITE_OK;
-    uint8_t *out =
-        ctr_pack_room(from->conn, &from->change, CTR_CHANGE_HEADER_MAX + from->columns.size);
-    if (!out || ctr_rc(from->conn) != SQLITE_OK || (n == 0 && !view.row.is)) return false;
-    uint8_t *end = ctr_change_begin_row(out, &view.row, n);
-    if (n > 0) memcpy(end, from->columns.bytes, from->columns.size);
-    *change = (ctr_span){(const char *)out, (size_t)(end - out) + from->columns.size};
-    return true;
-}
-
 /* ---- the token ------------------------------------------------------------------------------- */
 
 int ctr_sender_find(ctr_sender *from, ctr_conn *conn, const char *digest)
 {
-    *from = (ctr_sender){.conn = conn, .digest = digest, .sources = -1};
+    *from = (ctr_sender){
+        .conn = conn, .digest = digest, .sources = -1, .bringing.may = {may_bring, from}};
     ctr_run run = ctr_run_on(conn, "main", NULL);
     if (ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn);
     if (ctr_schema_is_table(conn, "main", "counter_http_tokens") &&
@@ -190,8 +145,5 @@ void ctr_sender_close(ctr_sender *from)
 {
     sqlite3_finalize(from->is_foreign);
     sqlite3_free(from->device);
-    sqlite3_free(from->cell.bytes);
-    sqlite3_free(from->columns.bytes);
-    sqlite3_free(from->change.bytes);
     *from = (ctr_sender){.conn = from->conn};
 }

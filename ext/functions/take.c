@@ -110,11 +110,10 @@ static void take_one_change(ctr_taker *to, const ctr_fed *fed, ctr_span object)
     if (file) ctr_session_raise_cache(file);
     if (ctr_rc(conn) != SQLITE_OK) return;
     change.key = to->bytes.bytes ? to->bytes.bytes : (const uint8_t *)""; /* both may be empty */
-    ctr_span rest = {(const char *)change.key + change.key_size, size};
-    if (to->sender && !ctr_sender_leave_out(to->sender, &rest)) return;
-    change.bytes = (const uint8_t *)rest.text;
-    change.size = rest.size;
+    change.bytes = change.key + change.key_size;
+    change.size = size;
     if (to->sender) change.device = to->sender->device;
+    if (to->sender) change.bringing = &to->sender->bringing;
     ctr_apply_change(&to->apply, &change);
     to->changes += ctr_rc(conn) == SQLITE_OK && !change.passed_over;
 }
@@ -150,12 +149,13 @@ static void note_way(ctr_taker *to, const struct ctr_taken *came)
     if (sources[to->n].name) to->n++;
 }
 
-/* Returns whether the mark of a source stays, after `refused` shards before its line: nobody says
- * for the device of another token what has come of it, and what was refused comes again. */
-static bool is_held(const ctr_taker *to, const char *source, int64_t refused)
+/* Returns whether the mark of a source stays, after `refused` and `missing` shards before its line:
+ * what was refused comes again, and so does what a device that has another token is to bring. Nobody
+ * says for such a device what has come of its own changes. */
+static bool is_held(const ctr_taker *to, int64_t refused, int64_t missing)
 {
     return to->sender &&
-           (to->conn->stats.refused != refused || ctr_sender_is_foreign_source(to->sender, source));
+           (to->conn->stats.refused != refused || to->sender->bringing.missing != missing);
 }
 
 static int64_t mark_of_source(ctr_conn *conn, const char *name)
@@ -229,6 +229,7 @@ static void take_line(ctr_taker *to, ctr_span line)
     const char *source = head.source;
     if (to->sender) ctr_sender_names(to->sender, source);
     const int64_t refused = conn->stats.refused;
+    const int64_t missing = to->sender ? to->sender->bringing.missing : 0;
     bool foreign =
         ctr_rc(conn) == SQLITE_OK && to->sender && ctr_sender_is_foreign_source(to->sender, source);
     bool follows = ctr_rc(conn) == SQLITE_OK && follows_mark(to, source, head.since);
@@ -240,11 +241,13 @@ static void take_line(ctr_taker *to, ctr_span line)
         if (ctr_rc(conn) != SQLITE_OK) ctr_problem_where(conn, "change %lld", (long long)n);
         ctr_text_release(conn, mark);
     }
+    const bool held = foreign || is_held(to, refused, missing);
+    if (foreign) to->sender->bringing.missing = missing; /* the client says so itself */
     if (ctr_rc(conn) != SQLITE_OK) return;
     const struct ctr_taken came = {.name = (char *)source,
                                    .since = head.since,
                                    .upto = head.upto,
-                                   .held = is_held(to, source, refused),
+                                   .held = held,
                                    .follows = follows};
     note_way(to, &came);
 }
@@ -408,17 +411,37 @@ static void append_refused(const ctr_taker *to, sqlite3_str *out)
     if (what) ctr_lines_append_text(out, what);
 }
 
+static void append_missing(const ctr_taker *to, sqlite3_str *out)
+{
+    const int64_t n = to->sender->bringing.missing;
+    if (n > 0 && to->refused > 0) sqlite3_str_appendchar(out, 1, ',');
+    const char *what =
+        n == 0
+            ? NULL
+            : ctr_text_print(
+                  to->conn,
+                  "%lld count%s of devices that have tokens of their own did not come from these "
+                  "yet: not taken, and to be sent again until they do. If such a device is gone, "
+                  "whoever runs the server gives its ids to the token of %s by "
+                  "remove_token(OLD, to=NEW); if it was restored, let it sync once by path with "
+                  "the file that sends its counts",
+                  (long long)n, n == 1 ? "" : "s", to->sender->device);
+    if (what) ctr_lines_append_text(out, what);
+}
+
 static void append_answer(const ctr_taker *to, sqlite3_str *out)
 {
     sqlite3_str_appendchar(out, 1, '{'); /* left_out comes first: the npm package reads it there */
     if (to->sender && to->mine >= 0)
         sqlite3_str_appendf(out, "\"left_out\":%lld,", (long long)to->left_out);
     sqlite3_str_appendf(out, "\"changes\":%lld,\"skipped\":%lld,\"marks\":{",
-                        (long long)to->changes, to->sender ? (long long)to->sender->skipped : 0LL);
+                        (long long)to->changes,
+                        to->sender ? (long long)to->sender->bringing.skipped : 0LL);
     append_marks(to, out);
     sqlite3_str_appendall(out, "},\"warnings\":[");
+    if (to->sender) append_refused(to, out);
     if (to->sender)
-        append_refused(to, out);
+        append_missing(to, out);
     else
         append_warnings_json(to->conn, out);
     sqlite3_str_appendall(out, "]}");

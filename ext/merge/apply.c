@@ -40,7 +40,8 @@ void ctr_apply_release(ctr_apply *apply)
     close_target(apply);
     ctr_conflicts_close_own(&apply->own);
     sqlite3_free(apply->left.bytes);
-    apply->left = (ctr_packed){0};
+    sqlite3_free(apply->may.bytes);
+    apply->left = apply->may = (ctr_packed){0};
     sqlite3_finalize(apply->born);
     apply->born = NULL;
 }
@@ -272,28 +273,62 @@ static void refuse_counting(const ctr_apply *apply, const char *name, int64_t ge
                         ctr_tracked_call(tracked, NULL));
 }
 
-/* Leaves the shards of the own ids of main out of a cell that came with a token. The cells of an
- * earlier life of the row have nothing to do with it; one of a later life is ahead in any case. */
+/* Sets the cell that one that came with a token is compared with: the cells of an earlier life of
+ * the row have nothing to do with it. Returns false if mine is of a later one, which is ahead. */
+static bool set_mine(ctr_merge *merge, int counter, uint32_t life, ctr_cell *mine)
+{
+    const ctr_row_cell *row = ctr_row_stamps(&merge->row);
+    *mine = row && row->life < life ? ctr_cell_untouched() : merge->row.cells[counter];
+    return !row || row->life <= life;
+}
+
+/* Leaves the shards of the own ids of main out of such a cell. */
 static void leave_out_own(ctr_apply *apply, const ctr_change *change, int counter, ctr_cell *cell)
 {
+    ctr_cell mine;
     ctr_merge *merge = &apply->merge;
-    const ctr_row_cell *row = ctr_row_stamps(&merge->row);
-    const ctr_cell none = ctr_cell_untouched();
-    const uint32_t life = change->told.row.life;
     ctr_sent_cell sent = {.device = change->device,
                           .table = merge->entry.birth,
                           .column = ctr_shape_counter_name(&merge->shape, counter),
                           .row = &merge->row,
                           .keys = apply->keys,
                           .n_keys = merge->shape.n_keys,
-                          .mine = row && row->life < life ? &none : &merge->row.cells[counter],
+                          .mine = &mine,
                           .theirs = cell};
-    if (row && row->life > life) return;
+    if (!set_mine(merge, counter, change->told.row.life, &mine)) return;
     apply->left.size = 0;
     uint8_t *out = ctr_pack_room(apply->conn, &apply->left, cell->size + CTR_CELL_HEADER_MAX);
     if (!out || ctr_conflicts_read_own(&apply->own, merge->row.tab->file)) return;
     size_t size = ctr_conflicts_leave_out(apply->conn, &apply->conflicts, &apply->own, &sent, out);
     *cell = ctr_cell_written(out, size);
+}
+
+/* Returns whether I do not have a shard of a cell, or an older one. */
+static bool is_shard_news(const ctr_cell *mine, const ctr_cell *theirs, const ctr_shard *shard)
+{
+    ctr_shard own;
+    if (mine->life != theirs->life) return theirs->life > mine->life;
+    return !ctr_cell_shard(mine, shard->id, &own) || ctr_shard_beats(shard, &own);
+}
+
+/* Leaves out the shards that the token may not bring. */
+static void leave_out_foreign(ctr_apply *apply, const ctr_change *change, int counter,
+                              ctr_cell *cell)
+{
+    ctr_cell mine;
+    ctr_shard shard;
+    ctr_bringing *bringing = change->bringing;
+    const int64_t skipped = bringing->skipped;
+    bool is_comparable = set_mine(&apply->merge, counter, change->told.row.life, &mine);
+    for (size_t at = 0; ctr_cell_next(cell, &at, &shard);) {
+        if (bringing->may.is(bringing->may.with, &shard)) continue;
+        bringing->skipped++;
+        bringing->missing += is_comparable && is_shard_news(&mine, cell, &shard);
+    }
+    if (bringing->skipped == skipped) return;
+    apply->may.size = 0;
+    uint8_t *out = ctr_pack_room(apply->conn, &apply->may, cell->size + CTR_CELL_HEADER_MAX);
+    if (out) *cell = ctr_cell_written(out, ctr_cell_own(cell, &bringing->may, out));
 }
 
 /* ---- a row ----------------------------------------------------------------------------------- */
@@ -403,8 +438,10 @@ static bool raise_told(ctr_apply *apply, const ctr_change *change, ctr_file *fil
     return true;
 }
 
-static void merge_told_counters(ctr_apply *apply, const ctr_change *change)
+/* A change of which the token may bring nothing is passed over. */
+static void merge_told_counters(ctr_apply *apply, ctr_change *change)
 {
+    bool any = change->told.row.is;
     ctr_told_column told;
     ctr_merge *merge = &apply->merge;
     ctr_change_view view = change->told;
@@ -415,9 +452,12 @@ static void merge_told_counters(ctr_apply *apply, const ctr_change *change)
         int counter = ctr_shape_counter_of(&merge->shape, name, told.generation);
         if (counter < 0) continue; /* its generation has risen since */
         ctr_cell_open(&cell, told.state, told.size);
+        if (change->bringing) leave_out_foreign(apply, change, counter, &cell);
+        any = any || !ctr_cell_is_untouched(&cell);
         if (change->device) leave_out_own(apply, change, counter, &cell);
         if (cell.size > 0) ctr_merge_cell(merge, counter, &cell);
     }
+    change->passed_over = change->bringing && !any;
 }
 
 /* ---- what this file has lost ----------------------------------------------------------------- */
@@ -432,18 +472,15 @@ static bool is_own_id(const ctr_apply *apply, const uint8_t *id)
 static bool has_own_ahead(const ctr_apply *apply, const ctr_told_column *told)
 {
     ctr_cell theirs;
-    ctr_shard shard, mine;
+    ctr_shard shard;
     const ctr_merge *merge = &apply->merge;
     const char *name = name_of_told(apply->conn, told);
     int counter = ctr_shape_counter_of(&merge->shape, name, told->generation);
     if (counter < 0) return false;
-    const ctr_cell *cell = &merge->row.cells[counter];
+    const ctr_cell *mine = &merge->row.cells[counter];
     ctr_cell_open(&theirs, told->state, told->size);
-    for (size_t at = 0; theirs.life >= cell->life && ctr_cell_next(&theirs, &at, &shard);) {
-        bool is_known = theirs.life == cell->life && ctr_cell_shard(cell, shard.id, &mine) &&
-                        mine.clock >= shard.clock;
-        if (!is_known && is_own_id(apply, shard.id)) return true;
-    }
+    for (size_t at = 0; ctr_cell_next(&theirs, &at, &shard);)
+        if (is_shard_news(mine, &theirs, &shard) && is_own_id(apply, shard.id)) return true;
     return false;
 }
 
@@ -480,7 +517,7 @@ static bool brings_back(ctr_apply *apply, const ctr_change *change)
     return false;
 }
 
-static void apply_row(ctr_apply *apply, const ctr_change *change, ctr_file *file)
+static void apply_row(ctr_apply *apply, ctr_change *change, ctr_file *file)
 {
     unsigned nth = apply->conn->ended;
     check_told(apply, change);

@@ -505,6 +505,13 @@ typedef struct ctr_feed {
  * schema has changed. */
 
 /* A change that has come. */
+/* What may come with a token. */
+typedef struct ctr_bringing {
+    ctr_own_filter may;
+    int64_t skipped; /* shards that may not; ctr_apply_change adds to both */
+    int64_t missing; /* those of them that this file does not have */
+} ctr_bringing;
+
 typedef struct ctr_change {
     const char *table;  /* the name the table was created with */
     const uint8_t *key; /* packed, unchecked; empty if the change is of the table */
@@ -518,6 +525,7 @@ typedef struct ctr_change {
     bool passed_over;     /* set by ctr_apply_change */
     const char *device;   /* it came with its token: shards of the own ids of main are left out, as
                              in merge/merge.c; NULL: whoever runs this file gives it */
+    ctr_bringing *bringing; /* borrowed; of that token */
 } ctr_change;
 
 /* ==== source.c ================================================================================ */
@@ -999,7 +1007,7 @@ typedef struct ctr_apply {
     sqlite3_value *scoped;    /* owned: the scope of the last change, and what it says */
     ctr_scope scope;          /* owned; has entered the open table */
     ctr_own_ids own;          /* owned */
-    ctr_packed left;          /* room for a cell */
+    ctr_packed left, may;     /* room for cells */
     ctr_brought_list brought; /* owned: by changes that are not committed yet */
 } ctr_apply;
 

@@ -316,6 +316,31 @@ def test_a_device_that_lost_its_token_is_told_that_its_counts_are_skipped(served
     assert (synced.gave, synced.skipped, synced.warnings) == (1, 0, []) and served.shop.content() == ({"tea": 3}, {})
 
 
+@pytest.mark.parametrize("device", ["restored", "gone", "late"])
+def test_counts_of_another_device_are_sent_again_until_it_or_an_heir_has_brought_them(served, counter, shop, tmp_path, device):
+    till, office = shop("till"), shop("office")
+    till.count("tea", 1), office.count("tea", 1)
+    served.sync(till, "till"), served.sync(office, "office")
+    till("VACUUM INTO ?", str(tmp_path / "backup.db"))
+    till.count("tea", 5)
+    till("SELECT * FROM counter_sync(?)", office.path)
+    office.count("tea", 10)
+    for _ in range(2):
+        synced = served.sync(office, "office")
+        assert synced.skipped == 1 and len(synced.warnings) == 1 and "1 count of devices that have tokens of their own" in synced.warnings[0]
+    assert served.shop.content() == ({"tea": 12}, {}) and office.content() == ({"tea": 17}, {})
+    if device == "gone":  # as the warning says
+        counter.remove_token(served.shop.db, "till", to="office")
+    elif device == "restored":
+        till = shop("backup")
+        till("SELECT * FROM counter_pull(?)", office.path)
+        served.sync(till, "till")
+    else:
+        served.sync(till, "till")
+    assert served.sync(office, "office").warnings == [] and served.sync(office, "office").gave == 0
+    assert served.shop.content() == office.content() == ({"tea": 17}, {})
+
+
 def test_a_copy_that_uploads_before_its_original_takes_no_id_from_it(served, counter, shop, tmp_path):
     original = shop("original")
     original.count("tea", 1)
