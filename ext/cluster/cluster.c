@@ -178,6 +178,7 @@ static void open_merge(ctr_member *member, const char *birth, const ctr_shape *s
             ctr_schema_refuse_generated(member->conn, schema, stored);
     }
     ctr_shape *mine = &member->merge.shape; /* it takes the order of the cluster's columns */
+    member->bounded = mine->bounded;
     if (shape && !ctr_shape_check_same(member->conn, shape, "the cluster", mine, schema)) {
         ctr_shape_close(mine);
         ctr_shape_copy(member->conn, mine, shape);
@@ -456,6 +457,15 @@ static void take_generations(ctr_conn *conn, ctr_shape *shape, const ctr_shape *
         ctr_shape_add_gone(conn, shape, from->gone[i].name, from->gone[i].generation);
 }
 
+/* The bound may have come to the file since the cluster was opened. */
+static void refuse_bound_of(const ctr_member *member)
+{
+    if (member->bounded)
+        ctr_problem_set(member->conn, SQLITE_ERROR,
+                        "%s has a bounded counter, and a cluster counts in no such table",
+                        member->schema);
+}
+
 /* Takes the columns of the first table that can be opened. In a new cluster the others must agree;
  * in an existing one, a replica with other counters is unavailable. */
 static void find_shape(ctr_cluster *cluster, bool is_new)
@@ -472,10 +482,7 @@ static void find_shape(ctr_cluster *cluster, bool is_new)
             ctr_shape_copy(cluster->conn, &cluster->shape, shape);
         else if (first)
             take_generations(cluster->conn, &cluster->shape, shape);
-        if (shape->bounded)
-            ctr_problem_set(cluster->conn, SQLITE_ERROR,
-                            "%s has a bounded counter, and a cluster counts in no such table",
-                            member->schema);
+        refuse_bound_of(member);
         const ctr_cluster_seen seen = {cluster->birth, member->schema, member->merge.entry.name,
                                        *shape};
         if (first && ctr_rc(cluster->conn) == SQLITE_OK)
@@ -764,6 +771,7 @@ int ctr_cluster_lock(ctr_cluster *cluster)
     for (int i = 0; i < cluster->n; i++) {
         if (!is_doubled(cluster, i))
             member_look_to_write(&cluster->members[i], cluster->birth, &cluster->shape);
+        if (ctr_member_takes_part(&cluster->members[i])) refuse_bound_of(&cluster->members[i]);
     }
     if (!cluster->begun) return ctr_rc(cluster->conn);
     for (int i = 0; i < cluster->n && ctr_rc(cluster->conn) == SQLITE_OK; i++) {

@@ -37,6 +37,7 @@ typedef struct ctr_member {
 
     /* The table, while it is open. */
     bool open;
+    bool bounded;    /* it has a bounded counter */
     ctr_merge merge; /* in the order of the cluster's columns */
     ctr_conflicts conflicts;
     ctr_floors floors; /* for reads, which write nothing */

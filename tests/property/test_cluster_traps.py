@@ -816,3 +816,22 @@ def test_a_cluster_whose_creation_was_rolled_back_is_none_while_a_statement_hold
         assert "no cluster has the name 'traffic'" in refused(db, STATUS)
         held.close()
         assert db.execute("SELECT count(*) FROM page_views").fetchone() == (0,)
+
+
+@pytest.mark.parametrize("in_transaction", [False, True])
+@pytest.mark.parametrize("bounded", NAMES)
+def test_an_open_cluster_hears_of_a_bound_that_another_connection_has_set(files, bounded, in_transaction):
+    db = coordinator(files)
+    db.execute(ADD, (5,))
+    other = connect(files[bounded])
+    other.execute("SELECT counter_bound('page_views', 'hits')").fetchall()
+    other.close()
+    if in_transaction:
+        db.execute("BEGIN")
+    for _ in range(2):
+        assert f"{bounded} has a bounded counter, and a cluster counts in no such table" in refused(db, ADD, -9)
+    if in_transaction:
+        db.execute("COMMIT")
+    db.close()
+    for path in files.values():
+        assert connect(path).execute("SELECT sum(hits) FROM page_views").fetchone() == (5,)
