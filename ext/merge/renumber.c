@@ -175,17 +175,45 @@ static int64_t refer_now(due_again *due, const char *column, const ctr_told_colu
     return number;
 }
 
-static void bind_told(due_again *due, sqlite3_stmt *insert, int i, const char *column,
-                      const ctr_told_column *told)
+static bool is_told_bounded(const due_again *due, const ctr_told_column *told)
+{
+    ctr_shape shape;
+    ctr_conn *conn = due->file->conn;
+    const char *name = ctr_text_print(conn, "%.*s", (int)told->name_size, (const char *)told->name);
+    ctr_tab_read_shape(due->file, due->tab->table,
+                       &shape); /* that of the tab has its columns alone */
+    int counter = ctr_shape_counter_of(&shape, name, told->generation);
+    bool is = counter >= 0 && shape.columns[shape.counters[counter]].bounded;
+    ctr_shape_close(&shape);
+    return is;
+}
+
+/* Returns the value with which a counter begins again: of a bounded one what this file may take, as
+ * others may have taken what they have, and their counts stay with the number. */
+static ctr_key_value value_of_told(const due_again *due, const ctr_told_column *told)
 {
     ctr_cell cell;
     int64_t sum = 0;
+    ctr_rights rights = {.list = NULL};
+    ctr_cell_open(&cell, told->state, told->size);
+    if (!ctr_cell_is_live(&cell) || ctr_cell_value(&cell, &sum) != CTR_OK)
+        return (ctr_key_value){.type = CTR_KEY_NOTHING};
+    if (is_told_bounded(due, told)) {
+        ctr_rights_read(&rights, due->tab, &cell);
+        const ctr_sum mine = ctr_rights_find(&rights, due->tab->id);
+        sum = ctr_sum_is_positive(&mine) ? ctr_sum_clamp(&mine) : 0;
+        ctr_rights_close_list(&rights);
+    }
+    return (ctr_key_value){.type = CTR_KEY_INTEGER, .integer = sum};
+}
+
+static void bind_told(due_again *due, sqlite3_stmt *insert, int i, const char *column,
+                      const ctr_told_column *told)
+{
     ctr_conn *conn = due->file->conn;
     ctr_key_value value = {.type = CTR_KEY_NOTHING};
     if (told->kind->stored) {
-        ctr_cell_open(&cell, told->state, told->size);
-        bool is = ctr_cell_is_live(&cell) && ctr_cell_value(&cell, &sum) == CTR_OK;
-        if (is) value = (ctr_key_value){.type = CTR_KEY_INTEGER, .integer = sum};
+        value = value_of_told(due, told);
     } else if (told->size > 0) {
         ctr_key_read(told->state, &value);
         if (value.type == CTR_KEY_INTEGER)

@@ -788,6 +788,30 @@ SELECT who, n FROM main.o;
 SELECT state, substr(why, 1, 34), substr(why, 71), json_extract(merged, '$.columns[0].cell.value') FROM counter_tracked WHERE row_key IS NOT NULL;
 --= replaced|another row had the number first: | inserts it again; the number was that of a row deleted there: if the row is missing in all files, insert it here|100
 
+-- # a-row-with-a-bounded-counter-comes-back-with-what-its-file-may-take
+ATTACH 'till.db' AS till;
+CREATE TABLE main.o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT, n INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE till.o(id INTEGER PRIMARY KEY AUTOINCREMENT, who TEXT, n INTEGER NOT NULL DEFAULT 0);
+SELECT counter_replicate('main.o', 'n', 'keys=spread');
+--= 0
+SELECT counter_replicate('till.o', 'n', 'keys=spread');
+--= 0
+SELECT counter_bound('main.o', 'n');
+--= 0
+INSERT INTO till.o VALUES (1 << 40, 'bob', 1);
+-- The clock has milliseconds; this takes some.
+WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 200000) SELECT max(i) FROM c;
+--= 200000
+INSERT INTO main.o VALUES (1 << 40, 'ann', 10);
+INSERT INTO main.o_counters(o_counters, id, n) SELECT 'grant ' || counter_id('till'), 1 << 40, 4;
+SELECT rows_changed FROM counter_pull('till');
+--= 1
+SELECT who, n FROM main.o ORDER BY who;
+--= ann|6
+--= bob|1
+SELECT sum(rights) FROM counter_rights('o') WHERE id = counter_id();
+--= 6
+
 -- # a-row-that-comes-back-keeps-what-refers-to-another-column-than-the-number
 PRAGMA foreign_keys = ON;
 ATTACH 'till.db' AS till;
