@@ -498,6 +498,21 @@ static void note_ended(tracking_call *call, int number, const char *name)
     ended[number] = sqlite3_changes(run.db) > 0;
 }
 
+/* Fails if a counter has lost the column that it had here, and the table has one of the name that
+ * the counter had first: its counts stand in that one, and would be counted again. */
+static void refuse_renamed_back(const tracking_call *call, int counter)
+{
+    const ctr_tracked_column *column = &call->tracked.columns[call->shape.n_keys + counter];
+    if (column->lost)
+        ctr_problem_set(call->conn, SQLITE_ERROR,
+                        "%s: the counter %s was column %s here, which is missing: if that was "
+                        "renamed to %s, rename it back, call %s('%s'), and rename it again; if it "
+                        "was dropped, call counter_untrack('%s', '%s') first",
+                        call->table, column->birth, column->lost, column->birth,
+                        ctr_tracked_function(&call->tracked), call->table, call->table,
+                        column->birth);
+}
+
 static void add_regular(tracking_call *call, ctr_tab *tab, const char *name)
 {
     const char *spelling;
@@ -507,6 +522,7 @@ static void add_regular(tracking_call *call, ctr_tab *tab, const char *name)
         ctr_problem_set(tab->conn, SQLITE_ERROR, "%s: a column without a name cannot be replicated",
                         call->table);
     int counter = ctr_shape_counter_like(&call->shape, name);
+    if (counter >= 0) refuse_renamed_back(call, counter);
     if (counter >= 0 && !ctr_tracked_column_of(&call->tracked, counter))
         ctr_problem_set(tab->conn, SQLITE_ERROR,
                         "%s: column %s is a counter in other files: %s makes it one here",
@@ -731,8 +747,9 @@ static bool add_columns(tracking_call *call, bool whole)
     for (int i = 0; i < wanted.n_counters && ctr_rc(call->conn) == SQLITE_OK; i++) {
         const char *name = ctr_shape_counter_name(&wanted, i);
         if (ctr_tracked_counter(&call->tracked, name) >= 0) continue;
-        const char *born = replicating_birth(call, name);
-        ctr_tracked_adopt(&call->tracked, ctr_shape_counter_like(&call->shape, born), name);
+        const int counter = ctr_shape_counter_like(&call->shape, replicating_birth(call, name));
+        refuse_renamed_back(call, counter);
+        ctr_tracked_adopt(&call->tracked, counter, name);
         added = true;
     }
     ctr_shape_close(&wanted);

@@ -2314,3 +2314,30 @@ SELECT * FROM p;
 INSERT INTO counter_changes SELECT 'p', counter_key('a'), counter_change_of(head || 1 || ',"cell":' || counter_json(counter_inc(NULL, 8, '00000000-0000-0000-0000-00000000000b')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000b' FROM told;
 SELECT * FROM p;
 --= a|5|NULL
+
+-- # a-counter-that-gets-its-first-name-back-in-a-table-that-is-built-anew-is-not-counted-again
+CREATE TABLE s(k TEXT PRIMARY KEY NOT NULL, v TEXT, m INTEGER NOT NULL DEFAULT 0);
+SELECT counter_replicate('s', 'm');
+--= 0
+INSERT INTO s VALUES ('tea', 'x', 7);
+ALTER TABLE s RENAME COLUMN m TO pieces;
+SELECT counter_replicate('s');
+--= 0
+ALTER TABLE s RENAME COLUMN pieces TO m;
+CREATE TABLE new(k TEXT PRIMARY KEY NOT NULL, v TEXT, m INTEGER NOT NULL DEFAULT 0);
+INSERT INTO new SELECT * FROM s;
+DROP TABLE s;
+ALTER TABLE new RENAME TO s;
+SELECT counter_replicate('s');
+--! counter_replicate: s: the counter m was column pieces here, which is missing: if that was renamed to m, rename it back, call counter_replicate('s'), and rename it again; if it was dropped, call counter_untrack('s', 'm') first
+SELECT counter_replicate('s', 'm');
+--! counter_replicate: s: the counter m was column pieces here, which is missing: if that was renamed to m, rename it back, call counter_replicate('s'), and rename it again; if it was dropped, call counter_untrack('s', 'm') first
+ALTER TABLE s RENAME COLUMN m TO pieces;
+SELECT counter_replicate('s');
+--= 0
+ALTER TABLE s RENAME COLUMN pieces TO m;
+SELECT counter_replicate('s', 'm');
+--= 0
+UPDATE s SET m = m + 1;
+SELECT s.m, c.m FROM s, s_counters AS c;
+--= 8|8
