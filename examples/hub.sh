@@ -2,11 +2,12 @@
 # hub.sh - carries counters and rows between SQLite files and a hub in PostgreSQL (sql/hub/postgresql.sql).
 #
 #     examples/hub.sh up FILE      what is new in FILE since its last upload, to the hub
+#     examples/hub.sh all FILE     the same, with what FILE has from others: for a hub that was restored
 #     examples/hub.sh down FILE [SCOPE]
 #                                  what is new in the hub since FILE's last download, to FILE; only rows
 #                                  whose keys begin with the values of a scope, such as '["store 7"]'
 #
-# up prints the number of changes sent, and of rows, columns, floors and answers that changed in the
+# up and all print the number of changes sent, and of rows, columns, floors and answers that changed in the
 # hub; down the number of changes received, and the mark to go on from. psql finds the hub by its usual
 # variables: PGHOST, PGDATABASE, PGUSER, PGSERVICE and so on. Needs build/counter.so, sqlite3 and psql.
 # Ends with 1, and nothing changed, if anything fails. It may be repeated then, and where nobody knows
@@ -47,12 +48,12 @@ SQL
     [ -n "$answer" ] || fail 'the database has no hub: run psql -v ON_ERROR_STOP=1 -f sql/hub/postgresql.sql first'
 }
 
-# What the hub cannot have from other files, one line for each change; the marks of the feed come
-# along in each, so that the hub can keep them.
-up() {
+# One line for each change: with 1 what the hub cannot have from other files, with 0 all. The marks of
+# the feed come along in each, so that the hub can keep them.
+send() {
     has=$(shell -list "$1" "SELECT count(*) FROM sqlite_master WHERE name = 'counter_tables'")
     [ "$has" = 1 ] || fail "$1: no counter tables"
-    source=$(shell -list "$1" 'SELECT counter_source(1)')
+    source=$(shell -list "$1" "SELECT counter_source($2)")
     ask_hub "SELECT counter_hub.mark(:'source')" "$source"
     [ -n "$source" ] || return 0
     since=$answer
@@ -60,11 +61,19 @@ up() {
 .mode csv
 .separator , "\n"
 SELECT table_name, key_columns, '\x' || hex(key), counter_key_json(key), counter_change_json(change), source, $since, upto
-  FROM counter_changes($since) WHERE own = 1;
+  FROM counter_changes($since) WHERE own = $2;
 SQL
     hub --single-transaction \
         --command='COPY counter_hub.incoming FROM STDIN (FORMAT csv)' \
         --command='SELECT rows_read, rows_changed FROM counter_hub.merge()' <"$folder/changes.csv"
+}
+
+up() {
+    send "$1" 1
+}
+
+all() {
+    send "$1" 0
 }
 
 # The hub writes one INSERT for each change; texts are quoted as SQLite wants them. Changes of tables
@@ -99,9 +108,9 @@ SQL
 }
 
 case $#$1 in
-2up | 2down | 3down) ;;
+2up | 2all | 2down | 3down) ;;
 *)
-    sed -n '4,7s/^# *//p' "$0" >&2
+    sed -n '4,8s/^# *//p' "$0" >&2
     exit 2
     ;;
 esac

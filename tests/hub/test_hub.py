@@ -636,6 +636,23 @@ def test_a_hub_that_was_restored_sends_everything_under_its_new_id(hub, tmp_path
     assert state(two) == state(one)
 
 
+def test_what_a_device_that_is_gone_had_sent_comes_back_to_a_restored_hub_from_a_file_that_has_it(hub, tmp_path):
+    gone, two, three = (make(tmp_path / f"{name}.db", ONE) for name in ("gone", "two", "three"))
+    gone.execute("INSERT INTO views VALUES ('/', 10)")
+    hub.go("up", tmp_path / "gone.db")
+    hub.go("down", tmp_path / "two.db")
+    two.execute("INSERT INTO views VALUES ('/', 1)")
+    hub.psql("-c", "SELECT counter_hub.forget('views')")  # as in a backup from before
+    hub.psql("-c", "UPDATE counter_hub.hub SET id = gen_random_uuid()")
+    hub.go("up", tmp_path / "two.db")
+    assert hub.ask("SELECT value FROM counter_hub.totals") == [(1,)]
+    for _ in range(2):
+        hub.go("all", tmp_path / "two.db")
+    assert hub.ask("SELECT value FROM counter_hub.totals") == [(11,)]
+    hub.go("down", tmp_path / "three.db")
+    assert state(three) == state(two)
+
+
 def test_a_failure_changes_nothing_and_is_told(hub, tmp_path):
     one = make(tmp_path / "one.db", ONE)
     one.execute("INSERT INTO views VALUES ('/', 1)")
