@@ -150,8 +150,8 @@ static void note_way(ctr_taker *to, const struct ctr_taken *came)
 }
 
 /* Returns whether the mark of a source stays, after `refused` and `missing` shards before its line:
- * what was refused comes again, and so does what a device that has another token is to bring. Nobody
- * says for such a device what has come of its own changes. */
+ * what was refused comes again, and so does what a device that has another token is to bring.
+ * Nobody says for such a device what has come of its own changes. */
 static bool is_held(const ctr_taker *to, int64_t refused, int64_t missing)
 {
     return to->sender &&

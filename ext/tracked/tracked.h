@@ -735,8 +735,8 @@ bool ctr_showing_touches(ctr_showing *showing, const ctr_summary *now);
 bool ctr_writing_is_refusal(int rc);
 
 /* Opens a savepoint for what the table may refuse. Returns false within a statement that writes,
- * where SQLite opens none, and after an error: then SQLite may have rolled back everything, and what
- * is written would be committed alone. */
+ * where SQLite opens none, and after an error: then SQLite may have rolled back everything, and
+ * what is written would be committed alone. */
 bool ctr_writing_savepoint(ctr_conn *conn);
 
 /* Sets the error for a statement on the table that has ended the transaction. */
