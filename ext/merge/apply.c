@@ -469,18 +469,20 @@ static bool is_own_id(const ctr_apply *apply, const uint8_t *id)
     return false;
 }
 
+/* Returns whether the column of a change has a shard of mine that I do not have. */
 static bool has_own_ahead(const ctr_apply *apply, const ctr_told_column *told)
 {
     ctr_cell theirs;
     ctr_shard shard;
     const ctr_merge *merge = &apply->merge;
-    const char *name = name_of_told(apply->conn, told);
-    int counter = ctr_shape_counter_of(&merge->shape, name, told->generation);
-    if (counter < 0) return false;
-    const ctr_cell *mine = &merge->row.cells[counter];
     ctr_cell_open(&theirs, told->state, told->size);
-    for (size_t at = 0; ctr_cell_next(&theirs, &at, &shard);)
-        if (is_shard_news(mine, &theirs, &shard) && is_own_id(apply, shard.id)) return true;
+    for (size_t at = 0; ctr_cell_next(&theirs, &at, &shard);) {
+        if (!is_own_id(apply, shard.id)) continue;
+        const char *name = name_of_told(apply->conn, told);
+        int counter = ctr_shape_counter_of(&merge->shape, name, told->generation);
+        if (counter < 0) return false;
+        if (is_shard_news(&merge->row.cells[counter], &theirs, &shard)) return true;
+    }
     return false;
 }
 
