@@ -49,7 +49,6 @@ typedef struct server {
     /* What it has answered. */
     char *source;   /* owned: what it gives */
     bool more;      /* it has more of that */
-    bool warned;    /* it has said what it does not take */
     int64_t n_took; /* changes of it that were taken */
     bool rose;      /* they have raised the mark of the source */
 } server;
@@ -264,10 +263,8 @@ static char *copy_column(sqlite3_stmt *row, int column)
 static void show_warnings(server *s, const char *list)
 {
     sqlite3_stmt *row = cli_prepare_text(s->file, CLI_SQL_WARNED, list);
-    while (cli_step(s->file, row)) {
+    while (cli_step(s->file, row))
         cli_warn(s->file->c, "%s: %s", s->url, sqlite3_column_text(row, 0));
-        s->warned = true;
-    }
     sqlite3_finalize(row);
 }
 
@@ -424,11 +421,6 @@ static bool give(server *s, cli_rows *rows)
     drop_bodies(s);
     if (s->file->c->failed) return false;
     if (s->mine < began) return true;
-    if (s->mine < upto && !s->warned)
-        cli_warn(s->file->c,
-                 "%s: skips what %s has counted, for the id of the file is bound to another token: "
-                 "whoever runs the server moves it to the token of this device",
-                 s->url, s->file->path);
     if (n > 0) cli_rows_moved(rows, "gave", s->url, n, upto);
     return false;
 }

@@ -227,6 +227,10 @@ typedef struct ctr_taker {
 
     /* Private. */
     ctr_session session;
+    bool is_foreign;        /* the id of a source is bound to another token */
+    int64_t overdue;        /* shards that another device should have brought a day ago */
+    int64_t began;          /* where the first line begins: the mark, which such shards hold */
+    int64_t yesterday;      /* the number of changes then */
     bool is_known;          /* `mine` was the mark of `by` before the lines were taken */
     ctr_apply apply;        /* owned */
     ctr_packed bytes;       /* owned: room for what hexadecimal digits say */

@@ -14,7 +14,12 @@
 #include <string.h>
 
 /* What one call may bring; the first two bound a body that came with a token. */
-enum { TAKEN_LINES_MOST = 40000, TAKEN_CHANGES_MOST = 100000, TAKEN_SOURCES_MOST = 1000 };
+enum {
+    TAKEN_LINES_MOST = 40000,
+    TAKEN_CHANGES_MOST = 100000,
+    TAKEN_SOURCES_MOST = 1000,
+    DAY = 86400000 /* milliseconds */
+};
 
 /* ---- members --------------------------------------------------------------------------------- */
 
@@ -104,7 +109,7 @@ static void take_one_change(ctr_taker *to, const ctr_fed *fed, ctr_span object)
         change.key_text = ctr_member_text(conn, "key_columns", members[COLUMNS]);
     change.key_size = member_bytes(to, "packed", members[PACKED]);
     size_t size = member_bytes(to, "change", members[CHANGE]);
-    ctr_member_number(conn, "seq", members[SEQ], 0); /* only checked */
+    const int64_t number = ctr_member_number(conn, "seq", members[SEQ], 0);
     count_came(to);
     ctr_file *file = to->came == CTR_SESSION_MANY ? ctr_file_of(conn, "main") : NULL;
     if (file) ctr_session_raise_cache(file);
@@ -114,7 +119,10 @@ static void take_one_change(ctr_taker *to, const ctr_fed *fed, ctr_span object)
     change.size = size;
     if (to->sender) change.device = to->sender->device;
     if (to->sender) change.bringing = &to->sender->bringing;
+    const int64_t missing = to->sender ? to->sender->bringing.missing : 0;
     ctr_apply_change(&to->apply, &change);
+    if (to->sender && !to->is_foreign && (to->began > 0 ? to->began : number) < to->yesterday)
+        to->overdue += to->sender->bringing.missing - missing;
     to->changes += ctr_rc(conn) == SQLITE_OK && !change.passed_over;
 }
 
@@ -232,6 +240,8 @@ static void take_line(ctr_taker *to, ctr_span line)
     const int64_t missing = to->sender ? to->sender->bringing.missing : 0;
     bool foreign =
         ctr_rc(conn) == SQLITE_OK && to->sender && ctr_sender_is_foreign_source(to->sender, source);
+    to->is_foreign = to->is_foreign || foreign;
+    if (to->n == 0) to->began = head.since;
     bool follows = ctr_rc(conn) == SQLITE_OK && follows_mark(to, source, head.since);
     const ctr_fed fed = ctr_marks_fed(&head.named, foreign || !follows ? 0 : head.upto);
     while (ctr_rc(conn) == SQLITE_OK && ctr_json_next(head.changes, &at, &none, &change)) {
@@ -242,7 +252,6 @@ static void take_line(ctr_taker *to, ctr_span line)
         ctr_text_release(conn, mark);
     }
     const bool held = foreign || is_held(to, refused, missing);
-    if (foreign) to->sender->bringing.missing = missing; /* the client says so itself */
     if (ctr_rc(conn) != SQLITE_OK) return;
     const struct ctr_taken came = {.name = (char *)source,
                                    .since = head.since,
@@ -328,6 +337,7 @@ void ctr_taker_begin(ctr_taker *to, const char *digest)
     ctr_conn *conn = to->conn;
     to->apply = (ctr_apply){.conn = conn, .at_once = true};
     to->refused_before = conn->stats.refused;
+    to->yesterday = (ctr_os_now() - DAY) * CTR_STAMPS_IN_MS;
     to->inserted = sqlite3_last_insert_rowid(conn->db);
     if (ctr_session_begin(&to->session, conn, true) != SQLITE_OK) return;
     ctr_session_lock(&to->session, "main");
@@ -394,39 +404,42 @@ static void append_warnings_json(ctr_conn *conn, sqlite3_str *out)
     sqlite3_finalize(row);
 }
 
-/* The warnings of this file are not for who has a token. */
-static void append_refused(const ctr_taker *to, sqlite3_str *out)
+/* What a client is told that has a token; the warnings of this file are not for it. */
+static void append_for_sender(const ctr_taker *to, sqlite3_str *out)
 {
-    const char *what =
-        to->refused == 0
-            ? NULL
-            : ctr_text_print(
-                  to->conn,
-                  "the device %s sent %lld count%s under an id of the served file itself, or of "
-                  "its first values, that this file does not have: not taken, but listed in its "
-                  "counter_conflicts. If it was restored from a backup, whoever runs the server "
-                  "can import there what the device exports; if the file of the device is a copy "
-                  "of it, do not import that, but call counter_fork() in the copy",
-                  to->sender->device, (long long)to->refused, to->refused == 1 ? "" : "s");
-    if (what) ctr_lines_append_text(out, what);
-}
-
-static void append_missing(const ctr_taker *to, sqlite3_str *out)
-{
-    const int64_t n = to->sender->bringing.missing;
-    if (n > 0 && to->refused > 0) sqlite3_str_appendchar(out, 1, ',');
-    const char *what =
-        n == 0
-            ? NULL
-            : ctr_text_print(
-                  to->conn,
-                  "%lld count%s of devices that have tokens of their own did not come from these "
-                  "yet: not taken, and to be sent again until they do. If such a device is gone, "
-                  "whoever runs the server gives its ids to the token of %s by "
-                  "remove_token(OLD, to=NEW); if it was restored, let it sync once by path with "
-                  "the file that sends its counts",
-                  (long long)n, n == 1 ? "" : "s", to->sender->device);
-    if (what) ctr_lines_append_text(out, what);
+    int n = 0;
+    ctr_conn *conn = to->conn;
+    const char *said[3], *who = to->sender->device;
+    if (to->refused > 0)
+        said[n++] = ctr_text_print(
+            conn,
+            "the device %s sent %lld count%s under an id of the served file itself, or of its "
+            "first "
+            "values, that this file does not have: not taken, but listed in its counter_conflicts. "
+            "If it was restored from a backup, whoever runs the server can import there what the "
+            "device exports; if the file of the device is a copy of it, do not import that, but "
+            "call counter_fork() in the copy",
+            who, (long long)to->refused, to->refused == 1 ? "" : "s");
+    if (to->is_foreign)
+        said[n++] = ctr_text_print(
+            conn,
+            "it skips what this file has counted, for the id of the file is bound to another "
+            "token: "
+            "whoever runs the server moves it to that of %s by remove_token(OLD, to=NEW); then "
+            "everything is uploaded once more",
+            who);
+    if (to->overdue > 0)
+        said[n++] = ctr_text_print(
+            conn,
+            "%lld count%s of devices that have tokens of their own did not come from these for a "
+            "day: not taken, and to be sent again until they do. If such a device is gone, whoever "
+            "runs the server gives its ids to the token of %s by remove_token(OLD, to=NEW); if it "
+            "was restored, let it sync once by path with the file that sends its counts",
+            (long long)to->overdue, to->overdue == 1 ? "" : "s", who);
+    for (int i = 0; i < n; i++) {
+        if (i > 0) sqlite3_str_appendchar(out, 1, ',');
+        ctr_lines_append_text(out, said[i]);
+    }
 }
 
 static void append_answer(const ctr_taker *to, sqlite3_str *out)
@@ -439,9 +452,8 @@ static void append_answer(const ctr_taker *to, sqlite3_str *out)
                         to->sender ? (long long)to->sender->bringing.skipped : 0LL);
     append_marks(to, out);
     sqlite3_str_appendall(out, "},\"warnings\":[");
-    if (to->sender) append_refused(to, out);
     if (to->sender)
-        append_missing(to, out);
+        append_for_sender(to, out);
     else
         append_warnings_json(to->conn, out);
     sqlite3_str_appendall(out, "]}");

@@ -149,10 +149,6 @@ function* bodies(lines) {
   yield some;
 }
 
-const BOUND =
-  "it skips what this file has counted, for the id of the file is bound to another token: whoever runs the server moves it " +
-  "to this one by removeToken(OLD, { to: NEW }); then everything is uploaded once more";
-
 // One sync. What the server has of the file, the file remembers.
 class Sync {
   constructor(file, server) {
@@ -185,10 +181,7 @@ class Sync {
       const heard = await this.post((await this.request()).query, last, sent);
       this.gave += changes;
       if (heard.mine < mine && !hasGoneBack) [hasGoneBack, this.gave] = [true, 0];
-      else if (isLast || heard.mine <= mine) {
-        if (heard.mine < sent && this.warnings.size === 0) this.warnings.add(BOUND);
-        return heard;
-      }
+      else if (isLast || heard.mine <= mine) return heard;
     }
   }
 

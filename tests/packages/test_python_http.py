@@ -327,9 +327,9 @@ def test_counts_of_another_device_are_sent_again_until_it_or_an_heir_has_brought
     office.count("tea", 10)
     for _ in range(2):
         synced = served.sync(office, "office")
-        assert synced.skipped == 1 and len(synced.warnings) == 1 and "1 count of devices that have tokens of their own" in synced.warnings[0]
+        assert synced.skipped == 1 and synced.warnings == []  # a day is left to the other device
     assert served.shop.content() == ({"tea": 12}, {}) and office.content() == ({"tea": 17}, {})
-    if device == "gone":  # as the warning says
+    if device == "gone":  # as the warning says after a day
         counter.remove_token(served.shop.db, "till", to="office")
     elif device == "restored":
         till = shop("backup")

@@ -132,10 +132,6 @@ class Server:
 
 # ---- both ways ----
 
-SKIPPED = ("it skips what this file has counted, for the id of the file is bound to another token: whoever runs the server moves it "
-           "to this one by remove_token(OLD, to=NEW); then everything is uploaded once more")
-
-
 def gzipped(lines: Iterable[str]) -> bytes:
     gzip = zlib.compressobj(5, zlib.DEFLATED, 31)
     return b"".join([*(gzip.compress(line.encode() + b"\n") for line in lines), gzip.flush()])
@@ -250,8 +246,6 @@ class Sync:
                 went_back, self.gave = True, 0
             elif is_all or heard.mine <= since:
                 break
-        if heard.mine < upto and not self.warnings:
-            self.warnings = [f"{self.server.url}: {SKIPPED}"]
         return heard
 
     def run(self) -> None:
