@@ -1275,6 +1275,18 @@ static bool is_to_replicate(const adoption *all, adoptee *table)
     return false;
 }
 
+/* Notes the names of a table with which there is nothing else to do: after a rename the table may be
+ * built anew, with another column or under another table of the former name. */
+static void note_names(const adoption *all, const adoptee *table)
+{
+    char *counters = ctr_triggers_counters(all->file, table->name);
+    ctr_tab *tab = counters ? ctr_tab_read(all->file, counters) : NULL;
+    if (tab && ctr_triggers_are_whole(all->file, counters) &&
+        !ctr_tracked_is_noted(all->file, counters, &tab->shape))
+        ctr_tracked_note(all->file, counters, &tab->shape);
+    sqlite3_free(counters);
+}
+
 /* Returns the number of tables. The schema that lends their names changes with the first. */
 static int64_t replicate_tables(adoption *all)
 {
@@ -1285,6 +1297,7 @@ static int64_t replicate_tables(adoption *all)
         all->tables[i].left = !is_to_replicate(all, &all->tables[i]);
     for (size_t i = 0; i < all->n && ctr_rc(all->conn) == SQLITE_OK; i++) {
         const adoptee *table = &all->tables[i];
+        if (table->step == ADOPTION_DONE) note_names(all, table);
         if (table->left) continue;
         ctr_track_replicate(all->conn, all->schema, table->name, table->counters, table->n_counters,
                             table->option, all->missing);

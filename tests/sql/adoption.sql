@@ -534,3 +534,30 @@ SELECT counter_replicate_all();
 CREATE UNIQUE INDEX t_code ON t(code);
 SELECT table_name, kind, finding, remedy FROM counter_plan WHERE kind = 'refused';
 --= t|refused|its counters are tracked, and its triggers are not those that it needs now|call counter_track('t'), which makes them again, or leave it at home
+
+-- # a-call-for-all-tables-notes-a-rename-so-that-a-rebuilt-table-keeps-its-counts-in-the-column
+CREATE TABLE s(k TEXT PRIMARY KEY NOT NULL, n INTEGER NOT NULL DEFAULT 0);
+SELECT counter_replicate('s', 'n');
+--= 0
+INSERT INTO s VALUES ('tea', 5);
+VACUUM INTO 'other.db';
+ATTACH 'other.db' AS other;
+UPDATE other.s SET n = n + 10;
+ALTER TABLE main.s RENAME COLUMN n TO n_old;
+SELECT counter_replicate_all();
+--= 0
+CREATE TABLE main.new(k TEXT PRIMARY KEY NOT NULL, n_old INTEGER NOT NULL DEFAULT 0, n INTEGER NOT NULL DEFAULT 0);
+INSERT INTO new(k, n_old) SELECT k, n_old FROM main.s;
+DROP TABLE main.s;
+ALTER TABLE main.new RENAME TO s;
+SELECT counter_replicate_all();
+--! counter_replicate_all: s: another column was called n when it was replicated, and other files still know it by that name: rename this one
+ALTER TABLE main.s RENAME COLUMN n TO count;
+SELECT counter_replicate_all();
+--= 1
+SELECT count(*) FROM counter_sync('other');
+--= 1
+SELECT k, n_old, count FROM main.s;
+--= tea|15|0
+SELECT k, n FROM other.s;
+--= tea|15
