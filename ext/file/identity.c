@@ -721,10 +721,22 @@ static void repair_identity(ctr_file *file)
     identity_write(&run, &mended, CTR_WHY_FORK, false, ctr_os_now());
 }
 
+/* A file that can tell that it is a copy becomes one first, so that the former id stays that of its
+ * original. What keeps it from telling, a fork ends. */
+static void notice_copy(ctr_file *file)
+{
+    ctr_problem unsure;
+    ctr_problem_try(file->conn, &unsure);
+    ctr_file_identity(file);
+    ctr_problem_raise_if(file->conn, &unsure,
+                         file->conn->spoiled || ctr_problem_rolls_back(unsure.rc));
+}
+
 /* Repairs only damage: an identity of a newer format must not be overwritten. */
 int ctr_succession_fork(ctr_file *file)
 {
-    if (!ctr_conn_enter(file->conn)) return ctr_rc(file->conn);
+    if (ctr_rc(file->conn) == SQLITE_OK) notice_copy(file);
+    if (ctr_rc(file->conn) != SQLITE_OK || !ctr_conn_enter(file->conn)) return ctr_rc(file->conn);
     ctr_problem damage;
     ctr_problem_try(file->conn, &damage);
     ctr_file_read(file);

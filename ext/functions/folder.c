@@ -705,6 +705,18 @@ static void look_at_own(exchange_folder *x, const moved *row, int64_t given)
     if (lost || !own->listed) note_unread(x, row->note, lost);
 }
 
+/* Names the own directory again. What is wrong with one under an id that was given up matters no
+ * more. */
+static void follow_id(exchange_folder *x)
+{
+    const char *name = ctr_text_print(x->conn, "%s", x->own.name);
+    name_own(x);
+    if (ctr_rc(x->conn) != SQLITE_OK || strcmp(name, x->own.name) == 0) return;
+    sqlite3_free(x->unread);
+    x->unread = NULL;
+    x->outdated = INT64_MAX;
+}
+
 /* Takes from the own directory what main does not know to have given: all of it, if main was
  * restored to a state before that. Then it learns so by its own counts, and takes another id. */
 static void take_own(exchange_folder *x)
@@ -714,12 +726,10 @@ static void take_own(exchange_folder *x)
     int error = ctr_folder_look(&x->at, x->own.name, &seen);
     if (error == ENOENT || (!error && seen.kind != CTR_FOLDER_FOLDER)) return;
     const int64_t given = ctr_exchange_highest_mark(x->conn, x->own.source);
-    const char *name = ctr_text_print(x->conn, "%s", x->own.name);
     read_own_device(x, &x->own, &row);
     if (ctr_rc(x->conn) == SQLITE_OK) look_at_own(x, &row, given);
     sqlite3_free(row.note);
-    name_own(x);
-    if (ctr_rc(x->conn) == SQLITE_OK && strcmp(name, x->own.name) != 0) x->outdated = INT64_MAX;
+    follow_id(x);
 }
 
 /* ---- the directory --------------------------------------------------------------------------- */
@@ -809,6 +819,7 @@ static void settle_and_take(exchange_folder *x, bool takes)
         if (ctr_rc(conn) == SQLITE_OK) take_own(x);
         if (takes) ctr_conflicts_read_own(&x->ids, file);
         if (takes) visit_others(x, &quiet, take_device);
+        if (takes) follow_id(x); /* another device may have proved that main has a twin */
         if (takes) ctr_exchange_show_apart(conn); /* what waits is tried, though nothing came */
     }
     ctr_session_end(&session);

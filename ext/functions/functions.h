@@ -159,8 +159,8 @@ void ctr_lines_append_text(sqlite3_str *out, const char *text);
 /* Who has a token, while lines are taken that came with it. Zero it; close it. */
 typedef struct ctr_sender {
     ctr_conn *conn;
-    const char *digest; /* of the token; borrowed */
-    char *device;       /* owned: the name of who has it */
+    const char *digest;    /* of the token; borrowed */
+    char *device;          /* owned: the name of who has it */
     ctr_bringing bringing; /* what it may bring, and what of that was skipped */
 
     /* Private. */
@@ -227,7 +227,8 @@ typedef struct ctr_taker {
 
     /* Private. */
     ctr_session session;
-    bool is_foreign;        /* the id of a source is bound to another token */
+    bool is_foreign; /* the id of a source is bound to another token: */
+    char foreign[CTR_ID_TEXT_SIZE];
     int64_t overdue;        /* shards that another device should have brought a day ago */
     int64_t began;          /* where the first line begins: the mark, which such shards hold */
     int64_t yesterday;      /* the number of changes then */

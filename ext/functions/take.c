@@ -241,6 +241,7 @@ static void take_line(ctr_taker *to, ctr_span line)
     bool foreign =
         ctr_rc(conn) == SQLITE_OK && to->sender && ctr_sender_is_foreign_source(to->sender, source);
     to->is_foreign = to->is_foreign || foreign;
+    if (foreign) ctr_id_to_text(head.named.id, to->foreign);
     if (to->n == 0) to->began = head.since;
     bool follows = ctr_rc(conn) == SQLITE_OK && follows_mark(to, source, head.since);
     const ctr_fed fed = ctr_marks_fed(&head.named, foreign || !follows ? 0 : head.upto);
@@ -409,7 +410,9 @@ static void append_for_sender(const ctr_taker *to, sqlite3_str *out)
 {
     int n = 0;
     ctr_conn *conn = to->conn;
+    char missing[CTR_ID_TEXT_SIZE];
     const char *said[3], *who = to->sender->device;
+    ctr_id_to_text(to->sender->bringing.first, missing);
     if (to->refused > 0)
         said[n++] = ctr_text_print(
             conn,
@@ -425,17 +428,17 @@ static void append_for_sender(const ctr_taker *to, sqlite3_str *out)
             conn,
             "it skips what this file has counted, for the id of the file is bound to another "
             "token: "
-            "whoever runs the server moves it to that of %s by remove_token(OLD, to=NEW); then "
+            "whoever runs the server moves it to that of %s by remove_token('%s', to=...); then "
             "everything is uploaded once more",
-            who);
+            who, to->foreign);
     if (to->overdue > 0)
         said[n++] = ctr_text_print(
             conn,
             "%lld count%s of devices that have tokens of their own did not come from these for a "
             "day: not taken, and to be sent again until they do. If such a device is gone, whoever "
-            "runs the server gives its ids to the token of %s by remove_token(OLD, to=NEW); if it "
+            "runs the server gives its ids to the token of %s by remove_token('%s', to=...); if it "
             "was restored, let it sync once by path with the file that sends its counts",
-            (long long)to->overdue, to->overdue == 1 ? "" : "s", who);
+            (long long)to->overdue, to->overdue == 1 ? "" : "s", who, missing);
     for (int i = 0; i < n; i++) {
         if (i > 0) sqlite3_str_appendchar(out, 1, ',');
         ctr_lines_append_text(out, said[i]);

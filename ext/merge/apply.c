@@ -323,7 +323,8 @@ static void leave_out_foreign(ctr_apply *apply, const ctr_change *change, int co
     for (size_t at = 0; ctr_cell_next(cell, &at, &shard);) {
         if (bringing->may.is(bringing->may.with, &shard)) continue;
         bringing->skipped++;
-        bringing->missing += is_comparable && is_shard_news(&mine, cell, &shard);
+        if (!is_comparable || !is_shard_news(&mine, cell, &shard)) continue;
+        if (bringing->missing++ == 0) memcpy(bringing->first, shard.id, CTR_ID_SIZE);
     }
     if (bringing->skipped == skipped) return;
     apply->may.size = 0;
@@ -489,7 +490,6 @@ static bool has_own_ahead(const ctr_apply *apply, const ctr_told_column *told)
 static bool is_own_write_ahead(const ctr_apply *apply, const ctr_row_cell *mine,
                                const ctr_told_column *told)
 {
-    if (told->stamp.kind != CTR_STAMP_OWN || !is_own_id(apply, told->stamp.own.id)) return false;
     const ctr_registry *registry = ctr_regular_of(apply->merge.row.tab);
     int number =
         registry ? ctr_regular_named(registry, (const char *)told->name, told->name_size) : -1;
@@ -497,9 +497,21 @@ static bool is_own_write_ahead(const ctr_apply *apply, const ctr_row_cell *mine,
     return number >= 0 && (!stamp || stamp->number < told->stamp.own.number);
 }
 
+/* Returns whether a counter has a later life than mine: by a reset or a deletion. */
+static bool begins_anew(const ctr_apply *apply, const ctr_told_column *told)
+{
+    ctr_cell theirs;
+    const ctr_merge *merge = &apply->merge;
+    const char *name = name_of_told(apply->conn, told);
+    int counter = ctr_shape_counter_of(&merge->shape, name, told->generation);
+    ctr_cell_open(&theirs, told->state, told->size);
+    return counter >= 0 && theirs.life > merge->row.cells[counter].life;
+}
+
 /* Returns whether a change tells what this file has written itself and does not have, as after a
- * restore. Others may know it from nobody else, so it is to be told as a change of this file. What
- * a file had when it became a copy is left to its original. */
+ * restore. Others may know it from nobody else, so it is to be told as a change of this file. A
+ * deletion and a reset have no author: of a file that has given up an id they may be its own. What a
+ * file had when it became a copy is left to its original. */
 static bool brings_back(ctr_apply *apply, const ctr_change *change)
 {
     ctr_told_column told;
@@ -509,11 +521,15 @@ static bool brings_back(ctr_apply *apply, const ctr_change *change)
     if (ctr_conflicts_read_own(&apply->own, apply->merge.row.tab->file)) return false;
     if (change->fed.own && is_own_id(apply, change->fed.id)) return true;
     if (view.row.is && mine && view.row.life < mine->life) return false;
-    bool begins = view.row.is && mine && view.row.life > mine->life;
-    if (begins && view.row.life % 2 == 1 && is_own_id(apply, view.row.stamp.id)) return true;
+    const bool begins = view.row.is && mine && view.row.life > mine->life,
+               is_deleted = view.row.life % 2 == 0, was_another = apply->own.n > 1;
+    if (begins && (is_deleted ? was_another : is_own_id(apply, view.row.stamp.id))) return true;
     while (ctr_rc(conn) == SQLITE_OK && ctr_change_next(&view, &told)) {
-        bool is = told.kind->stored ? has_own_ahead(apply, &told)
-                                    : !begins && mine && is_own_write_ahead(apply, mine, &told);
+        bool is = false;
+        if (told.kind->stored)
+            is = has_own_ahead(apply, &told) || (was_another && begins_anew(apply, &told));
+        else if (told.stamp.kind == CTR_STAMP_OWN && is_own_id(apply, told.stamp.own.id))
+            is = begins || (mine && is_own_write_ahead(apply, mine, &told));
         if (is) return true;
     }
     return false;

@@ -508,8 +508,9 @@ typedef struct ctr_feed {
 /* What may come with a token. */
 typedef struct ctr_bringing {
     ctr_own_filter may;
-    int64_t skipped; /* shards that may not; ctr_apply_change adds to both */
-    int64_t missing; /* those of them that this file does not have */
+    int64_t skipped;            /* shards that may not; ctr_apply_change adds to both */
+    int64_t missing;            /* those of them that this file does not have */
+    uint8_t first[CTR_ID_SIZE]; /* the id of the first of these */
 } ctr_bringing;
 
 typedef struct ctr_change {

@@ -172,16 +172,17 @@ class Sync {
   // was restored, or is another: once, it gets all from there.
   async give() {
     if ((await this.request()).source === null) await this.post((await this.request()).upload, [], null);
-    for (let hasGoneBack = false; ; ) {
-      const { mine } = await this.request();
-      const { lines, changes, upto, isLast } = await this.file.run("readWindow", { since: mine, own: true, scope: null }, PART);
-      const [sent, all] = changes > 0 ? [upto, [...bodies(lines)]] : [mine, [[]]];
+    const { mine: began } = await this.request();
+    for (let since = began, hasGoneBack = false; ; ) {
+      const { lines, changes, upto, isLast } = await this.file.run("readWindow", { since, own: true, scope: null }, PART);
+      const [sent, all] = changes > 0 ? [upto, [...bodies(lines)]] : [since, [[]]];
       const last = all.pop();
-      for (const some of all) await this.post((await this.request()).upload, some, mine);
+      for (const some of all) await this.post((await this.request()).upload, some, since);
       const heard = await this.post((await this.request()).query, last, sent);
       this.gave += changes;
-      if (heard.mine < mine && !hasGoneBack) [hasGoneBack, this.gave] = [true, 0];
-      else if (isLast || heard.mine <= mine) return heard;
+      if (heard.mine < began && !hasGoneBack) [hasGoneBack, this.gave, since] = [true, 0, heard.mine];
+      else if (isLast || sent === since) return heard;
+      else since = sent;
     }
   }
 

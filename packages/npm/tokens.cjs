@@ -17,6 +17,7 @@ const HAS_TABLES =
   "SELECT CAST(count(*) AS TEXT) AS n FROM sqlite_master WHERE name IN ('counter_http_tokens', 'counter_http_ids')";
 const DEVICE = "SELECT device FROM counter_http_tokens WHERE token = :a";
 const TOKEN = "SELECT token FROM counter_http_tokens WHERE device = :a";
+const TOKEN_OF_ID = "SELECT token FROM counter_http_ids WHERE id = lower(:a)";
 const ADD = "INSERT INTO counter_http_tokens(token, device) VALUES (:a, :b)";
 const REMOVE = "DELETE FROM counter_http_tokens WHERE token = :a";
 const MOVE = "UPDATE counter_http_ids SET token = :b WHERE token = :a";
@@ -37,8 +38,10 @@ function* hasTables(connection) {
 
 /* ---- for people ------------------------------------------------------------------------------ */
 
+// Also by an id that is bound to it, even when the token is gone.
 function* tokenOf(connection, device) {
-  const [found] = (yield* hasTables(connection)) ? yield connection.all(TOKEN, device) : [];
+  const has = yield* hasTables(connection);
+  const [found] = has ? [...(yield connection.all(TOKEN, device)), ...(yield connection.all(TOKEN_OF_ID, device))] : [];
   if (!found) throw new Error(`sqlite-counter: no token was given to the device ${device}`);
   return found.token;
 }

@@ -28,11 +28,11 @@ INSERT INTO counter_http_ids VALUES('00000000-0000-0000-0000-00000000000a', 'aa'
 CREATE TEMP TABLE body AS SELECT json_object('format', 1, 'source', '00000000-0000-0000-0000-00000000000b', 'since', 0, 'upto', 9, 'changes', json_array(json_object('table', 'v', 'packed', hex(counter_key('a')), 'seq', 1, 'change',
   hex(counter_change_of('{"tells":"row","columns":[{"name":"m","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"00000000-0000-0000-0000-00000000000a","clock":1,"value":3}]}},{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"00000000-0000-0000-0000-00000000000a","clock":1,"value":7},{"id":"00000000-0000-0000-0000-00000000000b","clock":1,"value":20}]}}]}'))))) AS line;
 SELECT counter_receive('bb', line) FROM body;
---= {"changes":1,"skipped":2,"marks":{"00000000-0000-0000-0000-00000000000b":0},"warnings":["2 counts of devices that have tokens of their own did not come from these for a day: not taken, and to be sent again until they do. If such a device is gone, whoever runs the server gives its ids to the token of phone by remove_token(OLD, to=NEW); if it was restored, let it sync once by path with the file that sends its counts"]}
+--= {"changes":1,"skipped":2,"marks":{"00000000-0000-0000-0000-00000000000b":0},"warnings":["2 counts of devices that have tokens of their own did not come from these for a day: not taken, and to be sent again until they do. If such a device is gone, whoever runs the server gives its ids to the token of phone by remove_token('00000000-0000-0000-0000-00000000000a', to=...); if it was restored, let it sync once by path with the file that sends its counts"]}
 SELECT * FROM v;
 --= a|20|0
 SELECT counter_receive('bb', replace(line, '"source":"00000000-0000-0000-0000-00000000000b"', '"source":"00000000-0000-0000-0000-00000000000a"')) FROM body;
---= {"changes":1,"skipped":2,"marks":{"00000000-0000-0000-0000-00000000000a":0},"warnings":["it skips what this file has counted, for the id of the file is bound to another token: whoever runs the server moves it to that of phone by remove_token(OLD, to=NEW); then everything is uploaded once more"]}
+--= {"changes":1,"skipped":2,"marks":{"00000000-0000-0000-0000-00000000000a":0},"warnings":["it skips what this file has counted, for the id of the file is bound to another token: whoever runs the server moves it to that of phone by remove_token('00000000-0000-0000-0000-00000000000a', to=...); then everything is uploaded once more"]}
 SELECT counter_receive('aa', replace(line, '"source":"00000000-0000-0000-0000-00000000000b"', '"source":"00000000-0000-0000-0000-00000000000a"')) FROM body;
 --= {"changes":1,"skipped":1,"marks":{"00000000-0000-0000-0000-00000000000a":9},"warnings":[]}
 SELECT * FROM v;
@@ -48,7 +48,7 @@ INSERT INTO counter_http_tokens VALUES('bb', 'phone');
 INSERT INTO counter_http_ids VALUES('00000000-0000-0000-0000-00000000000a', 'aa');
 SELECT counter_receive('bb', json_object('format', 1, 'source', '00000000-0000-0000-0000-00000000000b', 'since', 0, 'upto', 9, 'changes', json_array(json_object('table', 'v', 'packed', hex(counter_key('a')), 'seq', 1, 'change',
   hex(counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"00000000-0000-0000-0000-00000000000a","clock":1,"value":7}]}}]}'))))));
---= {"changes":0,"skipped":1,"marks":{"00000000-0000-0000-0000-00000000000b":0},"warnings":["1 count of devices that have tokens of their own did not come from these for a day: not taken, and to be sent again until they do. If such a device is gone, whoever runs the server gives its ids to the token of phone by remove_token(OLD, to=NEW); if it was restored, let it sync once by path with the file that sends its counts"]}
+--= {"changes":0,"skipped":1,"marks":{"00000000-0000-0000-0000-00000000000b":0},"warnings":["1 count of devices that have tokens of their own did not come from these for a day: not taken, and to be sent again until they do. If such a device is gone, whoever runs the server gives its ids to the token of phone by remove_token('00000000-0000-0000-0000-00000000000a', to=...); if it was restored, let it sync once by path with the file that sends its counts"]}
 SELECT count(*) FROM v;
 --= 0
 
@@ -62,7 +62,7 @@ INSERT INTO counter_http_tokens VALUES('bb', 'phone');
 INSERT INTO counter_http_ids VALUES('00000000-0000-0000-0000-00000000000a', 'aa');
 SELECT counter_receive('bb', json_object('format', 1, 'source', '00000000-0000-0000-0000-00000000000b', 'since', 0, 'upto', 9, 'changes', json_array(json_object('table', 'p', 'packed', hex(counter_key('a')), 'seq', 1, 'change',
   hex(counter_change_of('{"tells":"row","row":{"life":1,"stamp":{"number":5,"id":"00000000-0000-0000-0000-00000000000b"}},"columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"00000000-0000-0000-0000-00000000000a","clock":1,"value":7}]}},{"name":"t","kind":"regular","generation":0,"stamp":{"number":5,"id":"00000000-0000-0000-0000-00000000000b"},"value":"tea"}]}'))))));
---= {"changes":1,"skipped":1,"marks":{"00000000-0000-0000-0000-00000000000b":0},"warnings":["1 count of devices that have tokens of their own did not come from these for a day: not taken, and to be sent again until they do. If such a device is gone, whoever runs the server gives its ids to the token of phone by remove_token(OLD, to=NEW); if it was restored, let it sync once by path with the file that sends its counts"]}
+--= {"changes":1,"skipped":1,"marks":{"00000000-0000-0000-0000-00000000000b":0},"warnings":["1 count of devices that have tokens of their own did not come from these for a day: not taken, and to be sent again until they do. If such a device is gone, whoever runs the server gives its ids to the token of phone by remove_token('00000000-0000-0000-0000-00000000000a', to=...); if it was restored, let it sync once by path with the file that sends its counts"]}
 SELECT * FROM p;
 --= a|tea|0
 

@@ -236,17 +236,17 @@ class Sync:
         went_back, is_all = False, False
         if self.request().source is None:
             self.post(self.request().upload, gzipped([]), None)
+        since = began = self.request().mine
         while True:
-            since = self.request().mine
             (*some, (last, upto)), is_all = self.bodies(since)
             for body, end in some:
                 self.post(self.request().upload, body, end)
             heard = self.post(self.request().query, last, upto)
-            if heard.mine < since and not went_back:
-                went_back, self.gave = True, 0
-            elif is_all or heard.mine <= since:
-                break
-        return heard
+            since = upto
+            if heard.mine < began and not went_back:
+                went_back, self.gave, since = True, 0, heard.mine
+            elif is_all:
+                return heard
 
     def run(self) -> None:
         heard, asked = self.give(), self.request()

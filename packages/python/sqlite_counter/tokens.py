@@ -51,12 +51,13 @@ def add_token(connection: Any, device: str) -> str:
 
 
 def find(connection: Any, token_or_device: str) -> str:
-    """The digest of a token that is there."""
+    """The digest of a token, also of one that was removed: ids stay bound to it."""
     found = has_tables(connection) and ask(
-        connection, "SELECT token FROM counter_http_tokens WHERE device = ? OR token = ? ORDER BY device <> ? LIMIT 1",
-        token_or_device, digest_of(token_or_device), token_or_device)
+        connection, "SELECT token, 0 AS nth FROM counter_http_tokens WHERE device = ?1 UNION ALL "
+        "SELECT token, 1 FROM counter_http_tokens WHERE token = ?2 UNION ALL "
+        "SELECT token, 2 FROM counter_http_ids WHERE id = lower(?1) ORDER BY nth LIMIT 1", token_or_device, digest_of(token_or_device))
     if not found:
-        raise SyncError("this file has no token of that text and no device of that name: tokens() lists the devices")
+        raise SyncError("this file has no token of that text, no device of that name and no such id: tokens() lists the devices")
     return found[0][0]
 
 
@@ -69,7 +70,8 @@ def forget_marks(connection: Any, digest: str) -> None:
 
 def remove_token(connection: Any, token_or_device: str, to: Optional[str] = None) -> None:
     """Takes a token away; what its device has counted stays. Its ids stay bound to it, so that nobody else can count under
-    them, unless `to`, the token or the name of another device, takes them over."""
+    them, unless `to`, the token or the name of another device, takes them over. Such an id names the token, too, also after it was
+    removed."""
     with transaction(connection):
         digest = find(connection, token_or_device)
         heir = None if to is None else find(connection, to)
