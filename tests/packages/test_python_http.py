@@ -395,8 +395,39 @@ def test_what_a_removed_device_has_counted_stays_and_nobody_counts_under_it(serv
     assert served.ask(lines_of(counter, one), "thief")[1]["skipped"] == 1
     assert served.shop.content() == ({"tea": 1}, {}) and [device.device for device in counter.tokens(served.shop.db)] == ["thief"]
     for wrong in "one", token, "":
-        with pytest.raises(counter.SyncError, match="no token of that text and no device of that name"):
+        with pytest.raises(counter.SyncError, match="no token of that text, no device of that name and no such id"):
             counter.remove_token(served.shop.db, wrong)
+
+
+def test_an_id_names_the_token_that_it_is_bound_to_also_when_that_was_removed(served, counter, shop):
+    one, two = shop("one"), shop("two")
+    one.count("tea", 1)
+    served.sync(one, "one")
+    counter.remove_token(served.shop.db, "one")
+    one.count("tea", 9)
+    two("SELECT * FROM counter_pull(?)", one.path)
+    two.count("jam", 2)
+    assert served.sync(two, "two").skipped == 1 and served.shop.content() == ({"jam": 2, "tea": 1}, {})
+    counter.remove_token(served.shop.db, one.id(), to="two")
+    assert served.sync(two, "two").skipped == 0 and served.shop.content() == two.content() == ({"jam": 2, "tea": 10}, {})
+
+
+def test_what_follows_a_count_that_another_device_is_to_bring_is_uploaded_whatever_its_size(served, counter, modules, shop, monkeypatch):
+    monkeypatch.setattr(modules[0], "ENOUGH_BYTES", 10_000)
+    one, two = shop("one"), shop("two")
+    one.count("tea", 1), two.count("tea", 1)
+    served.sync(one, "one"), served.sync(two, "two")
+    one.count("tea", 9)
+    two("SELECT * FROM counter_pull(?)", one.path)
+    for i in range(500):
+        two.count(f"item {i}", 1)
+    for _ in range(2):
+        assert served.sync(two, "two").skipped == 1
+    expected = {"tea": 2, **{f"item {i}": 1 for i in range(500)}}
+    assert served.shop.content() == (expected, {})
+    served.sync(one, "one")
+    assert served.sync(two, "two").skipped == 1 and served.sync(two, "two").gave == 0
+    assert served.shop.content() == two.content()
 
 
 def test_tokens_are_random_and_only_their_digests_stand_in_the_file(served, counter):
