@@ -49,6 +49,9 @@ SELECT birth, (SELECT group_concat(column_name, ' ') FROM counter_tracked
 -- name: IS_ORDINARY
 SELECT 1 FROM sqlite_master WHERE name = ?1 COLLATE NOCASE AND type = 'table';
 
+-- name: IS_TRACKED
+SELECT 1 FROM counter_tracked WHERE table_name = ?1 COLLATE NOCASE AND row_key IS NULL;
+
 -- name: IS_SPREAD
 SELECT 1 FROM counter_tracked WHERE table_name = ?1 COLLATE NOCASE AND row_key IS NULL AND state = 'spread';
 

@@ -39,7 +39,8 @@ static void check_places(cli_file *from, cli_file *to)
         const char *columns = (const char *)sqlite3_column_text(row, 1);
         bool replicated = sqlite3_column_int(row, 2) != 0;
         if (!has_row(to, CLI_SQL_IS_ORDINARY, table) ||
-            (has_tables && has_row(to, CLI_SQL_IS_BORN, table)))
+            (has_tables &&
+             (has_row(to, CLI_SQL_IS_BORN, table) || has_row(to, CLI_SQL_IS_TRACKED, table))))
             continue;
         if (replicated && has_row(from, CLI_SQL_IS_SPREAD, table))
             cli_fail(to->c,

@@ -189,11 +189,22 @@ const char *ctr_kinds_differ(const ctr_kinds *mine, const ctr_kinds *theirs, boo
 
 /* ---- tables that cannot merge ---------------------------------------------------------------- */
 
+/* Looks for a counter table of this name, or for the counters of a tracked one. The caller closes the
+ * entry. */
+static bool find_named(ctr_catalog_entry *entry, ctr_file *file, const char *name)
+{
+    if (ctr_catalog_named(entry, file->conn, file->schema, name)) return true;
+    char *counters = ctr_triggers_counters(file, name);
+    bool is = counters && ctr_catalog_named(entry, file->conn, file->schema, counters);
+    sqlite3_free(counters);
+    return is;
+}
+
 int ctr_kinds_refuse_name(ctr_file *file, const char *called, const char *birth, bool has_life)
 {
-    ctr_catalog_entry entry;
+    ctr_catalog_entry entry = {0};
     ctr_object object = ctr_schema_object(file->conn, file->schema, birth);
-    if (ctr_catalog_named(&entry, file->conn, file->schema, birth))
+    if (find_named(&entry, file, birth))
         ctr_problem_set(file->conn, SQLITE_ERROR,
                         "%s has a counter table %s that was created as '%s', and tables match by "
                         "the name they were created with: rename it there",

@@ -877,3 +877,17 @@ SELECT rows_changed FROM counter_pull('laptop');
 SELECT k, n, m FROM v ORDER BY k;
 --= jam|101|0
 --= tea|2|0
+
+-- # a-fork-of-a-copy-leaves-the-id-of-its-original-to-that
+--@ attributes
+--@ whole-sqlite
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES ('tea', 1);
+VACUUM INTO 'copy.db';
+ATTACH 'copy.db' AS copy;
+SELECT length(counter_fork('copy'));
+--= 36
+SELECT state, why FROM counter_identity('copy');
+--= current|fork
+--= former|copy
+--= former|created

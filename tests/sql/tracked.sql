@@ -1799,3 +1799,13 @@ DROP TABLE t;
 ALTER TABLE new RENAME TO t;
 SELECT counter_track('t', 'keys=changed');
 --! counter_track: t: column n is pieces here, and other files know it by its first name, which must be its name when the key changes
+
+-- # a-tracked-table-that-got-the-name-of-another-one-is-told-apart-by-the-name-it-was-created-with
+ATTACH 'other.db' AS other;
+CREATE TABLE main.s(k TEXT PRIMARY KEY NOT NULL, n INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE other.old(k TEXT PRIMARY KEY NOT NULL, n INTEGER NOT NULL DEFAULT 0);
+SELECT counter_track('main.s', 'n'), counter_track('other.old', 'n');
+--= 0|0
+ALTER TABLE other.old RENAME TO s;
+SELECT count(*) FROM counter_sync('other');
+--! counter_sync: table s: other has a counter table s that was created as 'old', and tables match by the name they were created with: rename it there
