@@ -1803,9 +1803,9 @@ SELECT counter_track('t', 'keys=changed');
 -- # a-tracked-table-that-got-the-name-of-another-one-is-told-apart-by-the-name-it-was-created-with
 ATTACH 'other.db' AS other;
 CREATE TABLE main.s(k TEXT PRIMARY KEY NOT NULL, n INTEGER NOT NULL DEFAULT 0);
-CREATE TABLE other.old(k TEXT PRIMARY KEY NOT NULL, n INTEGER NOT NULL DEFAULT 0);
-SELECT counter_track('main.s', 'n'), counter_track('other.old', 'n');
+CREATE TABLE other.former(k TEXT PRIMARY KEY NOT NULL, n INTEGER NOT NULL DEFAULT 0);
+SELECT counter_track('main.s', 'n'), counter_track('other.former', 'n');
 --= 0|0
-ALTER TABLE other.old RENAME TO s;
+ALTER TABLE other.former RENAME TO s;
 SELECT count(*) FROM counter_sync('other');
---! counter_sync: table s: other has a counter table s that was created as 'old', and tables match by the name they were created with: rename it there
+--! counter_sync: table s: other has a counter table s that was created as 'former', and tables match by the name they were created with: rename it there
