@@ -1807,5 +1807,5 @@ CREATE TABLE other.former(k TEXT PRIMARY KEY NOT NULL, n INTEGER NOT NULL DEFAUL
 SELECT counter_track('main.s', 'n'), counter_track('other.former', 'n');
 --= 0|0
 ALTER TABLE other.former RENAME TO s;
-SELECT count(*) FROM counter_sync('other');
---! counter_sync: table s: other has a counter table s that was created as 'former', and tables match by the name they were created with: rename it there
+SELECT count(*) FROM counter_push('other');
+--! counter_push: table s: other has a counter table s that was created as 'former', and tables match by the name they were created with: rename it there
