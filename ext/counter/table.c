@@ -548,6 +548,20 @@ static int table_shadow_name(const char *suffix)
 
 /* ---- transactions ---------------------------------------------------------------------------- */
 
+/* SQLite goes on telling a table whose CREATE was rolled back to a savepoint: then there is nothing
+ * that its tracker could read. */
+static void pass_over_rolled_back(const ctr_table *table, const ctr_problem *problem)
+{
+    ctr_problem unsure;
+    ctr_conn *conn = table->joined.conn;
+    if ((problem->rc & 0xff) != SQLITE_CORRUPT) return;
+    const char *cells = ctr_text_print(conn, "%s_cells", table->name);
+    ctr_problem_try(conn, &unsure);
+    bool is_there = ctr_schema_is_table(conn, table->schema, cells) || unsure.rc != SQLITE_OK;
+    ctr_problem_close(&unsure);
+    if (!is_there) ctr_problem_clear(conn);
+}
+
 /* SQLite does not tell a table whose xBegin has failed of the end. */
 static int table_begin(sqlite3_vtab *base)
 {
@@ -558,6 +572,7 @@ static int table_begin(sqlite3_vtab *base)
     ctr_problem_begin(table->joined.conn, &problem);
     ctr_table_read(table);
     if (problem.rc == SQLITE_OK) table->tracker->begin(table);
+    pass_over_rolled_back(table, &problem);
     if (problem.rc != SQLITE_OK) ctr_events_leave(&table->joined);
     return ctr_table_fail(table, &problem);
 }
@@ -569,6 +584,7 @@ static int tell_tracker(sqlite3_vtab *base, int rc, void (*of)(ctr_table *))
     if (rc != SQLITE_OK) return rc;
     ctr_problem_begin(table->joined.conn, &problem);
     of(table);
+    pass_over_rolled_back(table, &problem);
     return ctr_table_fail(table, &problem);
 }
 

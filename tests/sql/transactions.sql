@@ -719,3 +719,29 @@ RELEASE one;
 SELECT * FROM v;
 --= x|6
 --= y|5
+
+-- # a-table-with-spread-keys-whose-making-is-rolled-back-to-a-savepoint-stops-nothing
+CREATE TABLE s(tag TEXT PRIMARY KEY NOT NULL, n INTEGER NOT NULL DEFAULT 0);
+INSERT INTO s VALUES ('t', 5);
+SELECT counter_replicate('s', 'n');
+--= 1
+BEGIN;
+UPDATE s SET n = n + 7;
+SAVEPOINT a;
+CREATE TABLE d(id INTEGER PRIMARY KEY AUTOINCREMENT, n INTEGER NOT NULL DEFAULT 0);
+SELECT counter_replicate('d', 'n', 'keys=spread');
+--= 0
+INSERT INTO d(n) VALUES (1);
+UPDATE s SET n = n + 100;
+ROLLBACK TO a;
+UPDATE s SET n = n + 1;
+SAVEPOINT b;
+UPDATE s SET n = n + 1;
+RELEASE b;
+CREATE TABLE d(id INTEGER PRIMARY KEY AUTOINCREMENT, n INTEGER NOT NULL DEFAULT 0);
+SELECT counter_replicate('d', 'n', 'keys=spread');
+--= 0
+INSERT INTO d(n) VALUES (2);
+COMMIT;
+SELECT s.n, d.n, c.n FROM s, d, s_counters AS c;
+--= 14|2|14
