@@ -1275,8 +1275,8 @@ static bool is_to_replicate(const adoption *all, adoptee *table)
     return false;
 }
 
-/* Notes the names of a table with which there is nothing else to do: after a rename the table may be
- * built anew, with another column or under another table of the former name. */
+/* Notes the names of a table with which there is nothing else to do: after a rename the table may
+ * be built anew, with another column or beside another table of the former name. */
 static void note_names(const adoption *all, const adoptee *table)
 {
     char *counters = ctr_triggers_counters(all->file, table->name);

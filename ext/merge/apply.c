@@ -510,8 +510,8 @@ static bool begins_anew(const ctr_apply *apply, const ctr_told_column *told)
 
 /* Returns whether a change tells what this file has written itself and does not have, as after a
  * restore. Others may know it from nobody else, so it is to be told as a change of this file. A
- * deletion and a reset have no author: of a file that has given up an id they may be its own. What a
- * file had when it became a copy is left to its original. */
+ * deletion and a reset have no author: of a file that has given up an id they may be its own. What
+ * a file had when it became a copy is left to its original. */
 static bool brings_back(ctr_apply *apply, const ctr_change *change)
 {
     ctr_told_column told;

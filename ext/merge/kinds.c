@@ -189,8 +189,8 @@ const char *ctr_kinds_differ(const ctr_kinds *mine, const ctr_kinds *theirs, boo
 
 /* ---- tables that cannot merge ---------------------------------------------------------------- */
 
-/* Looks for a counter table of this name, or for the counters of a tracked one. The caller closes the
- * entry. */
+/* Looks for a counter table of this name, or for the counters of a tracked one. The caller closes
+ * the entry. */
 static bool find_named(ctr_catalog_entry *entry, ctr_file *file, const char *name)
 {
     if (ctr_catalog_named(entry, file->conn, file->schema, name)) return true;

@@ -40,7 +40,7 @@ def test_tokens_are_made_listed_and_removed(package, counter, shop, tmp_path):
     assert command(package, tmp_path, "remove-token", "one.db", "ann", "--to", "bob") == (0, "", "")
     assert counter.tokens(shop.db) == [("bob", ["some id"])]
     assert command(package, tmp_path, "remove-token", "one.db", "ann") == (
-        1, "", "sqlite_counter: this file has no token of that text and no device of that name: tokens() lists the devices\n")
+        1, "", "sqlite_counter: this file has no token of that text, no device of that name and no such id: tokens() lists the devices\n")
 
 
 def test_a_sync_goes_to_a_server_a_folder_or_a_file(package, counter, shop, tmp_path):
