@@ -353,7 +353,9 @@ void ctr_commands_take(ctr_table *table, ctr_wanted *wanted)
 {
     ctr_shape shape = {0};
     if (ctr_rc(table->joined.conn) == SQLITE_OK) read_shape(table, &shape);
-    if (ctr_rc(table->joined.conn) == SQLITE_OK && wanted->bounded) {
+    if (ctr_rc(table->joined.conn) == SQLITE_OK && !wanted->name) {
+        ctr_columns_change_kinds(table->file, table->name, &shape);
+    } else if (ctr_rc(table->joined.conn) == SQLITE_OK && wanted->bounded) {
         ctr_columns_bind(table->file, table->name, &shape, wanted->name);
         table->altered = ctr_rc(table->joined.conn) == SQLITE_OK;
     } else if (ctr_rc(table->joined.conn) == SQLITE_OK) {

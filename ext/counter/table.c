@@ -555,11 +555,12 @@ static void pass_over_rolled_back(const ctr_table *table, const ctr_problem *pro
     ctr_problem unsure;
     ctr_conn *conn = table->joined.conn;
     if ((problem->rc & 0xff) != SQLITE_CORRUPT) return;
-    const char *cells = ctr_text_print(conn, "%s_cells", table->name);
     ctr_problem_try(conn, &unsure);
-    bool is_there = ctr_schema_is_table(conn, table->schema, cells) || unsure.rc != SQLITE_OK;
-    ctr_problem_close(&unsure);
+    const char *cells = ctr_text_print(conn, "%s_cells", table->name);
+    bool is_there = ctr_rc(conn) == SQLITE_OK && ctr_schema_is_table(conn, table->schema, cells);
+    ctr_problem_end(&unsure);
     if (!is_there) ctr_problem_clear(conn);
+    ctr_problem_raise_if(conn, &unsure, !is_there);
 }
 
 /* SQLite does not tell a table whose xBegin has failed of the end. */

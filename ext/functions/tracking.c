@@ -839,12 +839,6 @@ static bool is_so(tracking_call *call)
            ctr_tracked_is_noted(call->file, call->counters, &call->shape);
 }
 
-static void note_kinds(const tracking_call *call)
-{
-    ctr_tab *tab = call->rekinds ? ctr_tab_of(call->file, call->counters, &call->shape) : NULL;
-    if (tab) ctr_columns_change_kinds(tab);
-}
-
 /* Marks the columns that this call has given to counters that existed before. */
 static void mark_adopted(tracking_call *call, const ctr_shape *before)
 {
@@ -884,7 +878,8 @@ static int64_t go_on_tracking(tracking_call *call, ctr_shape *before)
     call->adds = call->adds && was_replicated;
     call->walks = call->walks || !whole || call->missing != MISSING_REFUSED;
     ctr_tracked_note(call->file, call->counters, &call->shape);
-    note_kinds(call);
+    if (call->rekinds && ctr_rc(call->conn) == SQLITE_OK)
+        ctr_columns_ask_kinds(call->conn, call->schema, call->counters);
     if (ctr_rc(call->conn) == SQLITE_OK) mark_adopted(call, before);
     int64_t counted = counting_opening(call, false);
     set_spread(call);

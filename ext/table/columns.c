@@ -454,12 +454,15 @@ void ctr_columns_bind(ctr_file *file, const char *table, const ctr_shape *shape,
 
 /* ---- kinds ----------------------------------------------------------------------------------- */
 
-void ctr_columns_change_kinds(ctr_tab *tab)
+void ctr_columns_change_kinds(ctr_file *file, const char *table, const ctr_shape *shape)
 {
+    unsigned nth = file->conn->ended;
+    ctr_tab *tab = ctr_tab_of(file, table, shape);
+    if (!tab) return;
     ctr_run run = ctr_tab_run(tab);
-    ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
     const int64_t number = begin_change(tab);
     ctr_run_with(&run, CTR_SQL_COLUMNS_CHANGE_KINDS, ":number i", number);
+    if (ctr_rc(file->conn) != SQLITE_OK) ctr_conn_spoil(file->conn, nth);
 }
 
 /* ---- as a command ---------------------------------------------------------------------------- */
@@ -483,5 +486,11 @@ int64_t ctr_columns_ask(ctr_conn *conn, const char *schema, const char *table, c
 void ctr_columns_ask_bound(ctr_conn *conn, const char *schema, const char *table, const char *name)
 {
     ctr_wanted wanted = {.name = name, .bounded = true};
+    ask_for(conn, schema, table, &wanted);
+}
+
+void ctr_columns_ask_kinds(ctr_conn *conn, const char *schema, const char *table)
+{
+    ctr_wanted wanted = {.name = NULL};
     ask_for(conn, schema, table, &wanted);
 }

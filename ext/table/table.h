@@ -675,9 +675,10 @@ typedef struct ctr_update {
  * counter_state lists the counters that were added or dropped by themselves, with their
  * generations. The stored column of a dropped counter is renamed to _dropped_<name> and emptied. */
 
-/* A request to raise a counter to a generation, or to bound it in that generation. */
+/* A request to raise a counter to a generation, to bound it in that generation, or to note that
+ * kinds have changed. */
 typedef struct ctr_wanted {
-    const char *name;
+    const char *name;   /* NULL: kinds */
     int64_t generation; /* of one to be bounded: the present one */
     bool bounded;
     int64_t emptied; /* the number of emptied cells, set when it is done */
@@ -1714,7 +1715,7 @@ int64_t ctr_columns_raise(ctr_file *file, const char *table, const ctr_shape *sh
 void ctr_columns_bind(ctr_file *file, const char *table, const ctr_shape *shape, const char *name);
 
 /* Notes that a column or the table has become another kind: a reader refuses lines from before. */
-void ctr_columns_change_kinds(ctr_tab *tab);
+void ctr_columns_change_kinds(ctr_file *file, const char *table, const ctr_shape *shape);
 
 /* Raises a counter, or bounds it in that generation, as a command to the table: an INSERT passes it
  * as a pointer, which no SQL text can name. A pull needs it, because it is a statement that reads,
@@ -1723,6 +1724,7 @@ void ctr_columns_change_kinds(ctr_tab *tab);
 int64_t ctr_columns_ask(ctr_conn *conn, const char *schema, const char *table, const char *name,
                         int64_t generation);
 void ctr_columns_ask_bound(ctr_conn *conn, const char *schema, const char *table, const char *name);
+void ctr_columns_ask_kinds(ctr_conn *conn, const char *schema, const char *table);
 
 /* ==== floors.c ================================================================================ */
 
