@@ -1281,8 +1281,7 @@ static void note_names(const adoption *all, const adoptee *table)
 {
     char *counters = ctr_triggers_counters(all->file, table->name);
     ctr_tab *tab = counters ? ctr_tab_read(all->file, counters) : NULL;
-    if (tab && ctr_triggers_are_whole(all->file, counters) &&
-        !ctr_tracked_is_noted(all->file, counters, &tab->shape))
+    if (tab && ctr_triggers_are_whole(all->file, counters))
         ctr_tracked_note(all->file, counters, &tab->shape);
     sqlite3_free(counters);
 }

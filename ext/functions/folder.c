@@ -801,6 +801,16 @@ static void check_scope(ctr_conn *conn, sqlite3_value *scope)
     ctr_scope_close(&checked);
 }
 
+/* Another device may prove that main has a twin. What waits is tried, though nothing has come. */
+static void take_others(exchange_folder *x, ctr_file *file)
+{
+    listing quiet = {.conn = x->conn};
+    if (ctr_rc(x->conn) != SQLITE_OK || ctr_conflicts_read_own(&x->ids, file)) return;
+    visit_others(x, &quiet, take_device);
+    follow_id(x);
+    ctr_exchange_show_apart(x->conn);
+}
+
 /* Gives main the id that it will count under, since its directory is named after it, and takes, in
  * one transaction. If a SELECT committed several, it would keep the snapshot of the first, and the
  * next would fail as soon as somebody else has written. */
@@ -808,7 +818,6 @@ static void settle_and_take(exchange_folder *x, bool takes)
 {
     ctr_conn *conn = x->conn;
     ctr_session session;
-    listing quiet = {.conn = conn};
     ctr_file *file = ctr_file_of(conn, "main");
     if (!file) ctr_problem_nomem(conn);
     if (ctr_session_begin(&session, conn, false) == SQLITE_OK) {
@@ -817,10 +826,7 @@ static void settle_and_take(exchange_folder *x, bool takes)
         if (ctr_rc(conn) == SQLITE_OK) ctr_file_identity(file);
         if (ctr_rc(conn) == SQLITE_OK) name_own(x);
         if (ctr_rc(conn) == SQLITE_OK) take_own(x);
-        if (takes) ctr_conflicts_read_own(&x->ids, file);
-        if (takes) visit_others(x, &quiet, take_device);
-        if (takes) follow_id(x); /* another device may have proved that main has a twin */
-        if (takes) ctr_exchange_show_apart(conn); /* what waits is tried, though nothing came */
+        if (takes) take_others(x, file);
     }
     ctr_session_end(&session);
 }

@@ -216,7 +216,7 @@ typedef struct ctr_taker {
     int64_t refused; /* shards of the own ids of main; set at the end */
 
     /* How far a source has come. Of one that is held, the mark stays, because something of it was
-     * refused. */
+     * refused, or is for another device to bring. */
     struct ctr_taken {
         char *name; /* owned */
         int64_t since, upto, mark;
@@ -227,9 +227,8 @@ typedef struct ctr_taker {
 
     /* Private. */
     ctr_session session;
-    bool is_foreign; /* the id of a source is bound to another token: */
-    char foreign[CTR_ID_TEXT_SIZE];
-    int64_t overdue;        /* shards that another device should have brought a day ago */
+    char foreign[CTR_ID_TEXT_SIZE]; /* the id of a source, bound to another token; "": none is */
+    int64_t overdue;                /* shards that another device should have brought a day ago */
     int64_t began;          /* where the first line begins: the mark, which such shards hold */
     int64_t yesterday;      /* the number of changes then */
     bool is_known;          /* `mine` was the mark of `by` before the lines were taken */

@@ -1,9 +1,9 @@
 /* functions/sender.c - who has a token, and what may come with it: docs/batches.md.
  *
  * A token stands in the served file as the SHA-256 of its text. The first line that comes with it
- * binds it to the id at the beginning of its source. Shards of ids that are bound to other tokens
- * are left out of what comes; nobody is bound to the id of the served file, whose own shards
- * merge/merge.c leaves out. */
+ * binds it to the id at the beginning of its source. merge/apply.c leaves shards of ids that are
+ * bound to other tokens out of what comes; nobody is bound to the id of the served file, whose own
+ * shards it leaves out, too. */
 #include "functions/functions.h"
 
 #include <string.h>

@@ -121,7 +121,7 @@ static void take_one_change(ctr_taker *to, const ctr_fed *fed, ctr_span object)
     if (to->sender) change.bringing = &to->sender->bringing;
     const int64_t missing = to->sender ? to->sender->bringing.missing : 0;
     ctr_apply_change(&to->apply, &change);
-    if (to->sender && !to->is_foreign && (to->began > 0 ? to->began : number) < to->yesterday)
+    if (to->sender && !*to->foreign && (to->began > 0 ? to->began : number) < to->yesterday)
         to->overdue += to->sender->bringing.missing - missing;
     to->changes += ctr_rc(conn) == SQLITE_OK && !change.passed_over;
 }
@@ -240,7 +240,6 @@ static void take_line(ctr_taker *to, ctr_span line)
     const int64_t missing = to->sender ? to->sender->bringing.missing : 0;
     bool foreign =
         ctr_rc(conn) == SQLITE_OK && to->sender && ctr_sender_is_foreign_source(to->sender, source);
-    to->is_foreign = to->is_foreign || foreign;
     if (foreign) ctr_id_to_text(head.named.id, to->foreign);
     if (to->n == 0) to->began = head.since;
     bool follows = ctr_rc(conn) == SQLITE_OK && follows_mark(to, source, head.since);
@@ -423,7 +422,7 @@ static void append_for_sender(const ctr_taker *to, sqlite3_str *out)
             "device exports; if the file of the device is a copy of it, do not import that, but "
             "call counter_fork() in the copy",
             who, (long long)to->refused, to->refused == 1 ? "" : "s");
-    if (to->is_foreign)
+    if (*to->foreign)
         said[n++] = ctr_text_print(
             conn,
             "it skips what this file has counted, for the id of the file is bound to another "

@@ -289,7 +289,8 @@ export function handler(db: Database | string, options?: HandlerOptions): Handle
 /** Makes a token for a device and returns it: it is not kept, only its digest. */
 export function addToken(db: Database | string, device: string): Promise<string>;
 
-/** Takes the token of a device away. Its ids stay bound to it, or move to the token of device `to`. */
+/** Takes the token of a device away. Its ids stay bound to it, or move to the token of device `to`. Such an id names it, too, also
+ *  after it was removed. */
 export function removeToken(db: Database | string, device: string, options?: { to?: string }): Promise<void>;
 
 /** All devices that have a token, and the ids that are bound to it. */

@@ -38,10 +38,11 @@ function* hasTables(connection) {
 
 /* ---- for people ------------------------------------------------------------------------------ */
 
-// Also by an id that is bound to it, even when the token is gone.
-function* tokenOf(connection, device) {
+// `isOld`: also by an id that is bound to it, even when the token is gone.
+function* tokenOf(connection, device, isOld = false) {
   const has = yield* hasTables(connection);
-  const [found] = has ? [...(yield connection.all(TOKEN, device)), ...(yield connection.all(TOKEN_OF_ID, device))] : [];
+  let [found] = has ? yield connection.all(TOKEN, device) : [];
+  if (has && isOld && !found) [found] = yield connection.all(TOKEN_OF_ID, device);
   if (!found) throw new Error(`sqlite-counter: no token was given to the device ${device}`);
   return found.token;
 }
@@ -78,7 +79,7 @@ function* move(connection, token, to) {
 async function removeToken(db, device, { to } = {}) {
   checkDevice(device);
   await change(db, function* (connection) {
-    const token = yield* tokenOf(connection, device);
+    const token = yield* tokenOf(connection, device, true);
     if (to !== undefined) yield* move(connection, token, yield* tokenOf(connection, to));
     if ((yield connection.all(HAS_SOURCES)).length > 0) yield connection.all(FORGET_SOURCES, token);
     yield connection.all(REMOVE, token);

@@ -75,6 +75,8 @@ def remove_token(connection: Any, token_or_device: str, to: Optional[str] = None
     with transaction(connection):
         digest = find(connection, token_or_device)
         heir = None if to is None else find(connection, to)
+        if heir and not ask(connection, "SELECT 1 FROM counter_http_tokens WHERE token = ?", heir):
+            raise SyncError(f"the token to which {to} is bound was removed: give the ids to a device that has one")
         if heir == digest:
             raise SyncError("a token cannot hand its ids on to itself")
         if heir:
