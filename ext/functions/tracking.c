@@ -507,9 +507,11 @@ static void refuse_renamed_back(const tracking_call *call, int counter)
         ctr_problem_set(call->conn, SQLITE_ERROR,
                         "%s: the counter %s was column %s here, which is missing: if that was "
                         "renamed to %s, rename it back, call %s('%s'), and rename it again; if it "
-                        "was dropped, give column %s another name, for other files count in it",
+                        "was dropped, counter_untrack('%s', '%s') ends the counter in all files, "
+                        "with what they have counted",
                         call->table, column->birth, column->lost, column->birth,
-                        ctr_tracked_function(&call->tracked), call->table, column->birth);
+                        ctr_tracked_function(&call->tracked), call->table, call->table,
+                        column->birth);
 }
 
 static void add_regular(tracking_call *call, ctr_tab *tab, const char *name)

@@ -2329,9 +2329,9 @@ INSERT INTO new SELECT * FROM s;
 DROP TABLE s;
 ALTER TABLE new RENAME TO s;
 SELECT counter_replicate('s');
---! counter_replicate: s: the counter m was column pieces here, which is missing: if that was renamed to m, rename it back, call counter_replicate('s'), and rename it again; if it was dropped, give column m another name, for other files count in it
+--! counter_replicate: s: the counter m was column pieces here, which is missing: if that was renamed to m, rename it back, call counter_replicate('s'), and rename it again; if it was dropped, counter_untrack('s', 'm') ends the counter in all files, with what they have counted
 SELECT counter_replicate('s', 'm');
---! counter_replicate: s: the counter m was column pieces here, which is missing: if that was renamed to m, rename it back, call counter_replicate('s'), and rename it again; if it was dropped, give column m another name, for other files count in it
+--! counter_replicate: s: the counter m was column pieces here, which is missing: if that was renamed to m, rename it back, call counter_replicate('s'), and rename it again; if it was dropped, counter_untrack('s', 'm') ends the counter in all files, with what they have counted
 ALTER TABLE s RENAME COLUMN m TO pieces;
 SELECT counter_replicate('s');
 --= 0
