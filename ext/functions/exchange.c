@@ -778,16 +778,6 @@ static void fn_end(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     if (ctr_arg_problem(ctx, "counter_changes_end", &problem)) sqlite3_result_int64(ctx, end);
 }
 
-/* Raises the mark from `since` to `upto`. Returns the mark. */
-static int64_t raise_mark(ctr_conn *conn, const ctr_marks_source *source, int64_t since,
-                          int64_t upto)
-{
-    int64_t mark = ctr_marks_of_feed(conn, source);
-    if (mark < since || mark >= upto) return mark;
-    ctr_marks_raise_feed(conn, source, upto);
-    return upto;
-}
-
 void ctr_exchange_show_apart(ctr_conn *conn)
 {
     if (ctr_rc(conn) == SQLITE_OK) ctr_events_append(conn);
@@ -816,13 +806,6 @@ int64_t ctr_exchange_mark(ctr_conn *conn, const char *name, sqlite3_value *scope
     return mark;
 }
 
-int64_t ctr_exchange_highest_mark(ctr_conn *conn, const char *name)
-{
-    named_source named;
-    name_given_source(conn, &named, name, NULL);
-    return ctr_rc(conn) == SQLITE_OK ? ctr_marks_highest(conn, &named.source) : 0;
-}
-
 #endif
 
 int64_t ctr_exchange_raise(ctr_conn *conn, const char *name, sqlite3_value *scope, int64_t since,
@@ -831,7 +814,8 @@ int64_t ctr_exchange_raise(ctr_conn *conn, const char *name, sqlite3_value *scop
     named_source named;
     if (ctr_rc(conn) != SQLITE_OK) return 0;
     name_given_source(conn, &named, name, scope);
-    int64_t mark = ctr_rc(conn) == SQLITE_OK ? raise_mark(conn, &named.source, since, upto) : 0;
+    int64_t mark =
+        ctr_rc(conn) == SQLITE_OK ? ctr_marks_raise(conn, &named.source, since, upto) : 0;
     ctr_scope_close(&named.scope);
     return mark;
 }
@@ -844,7 +828,7 @@ static int64_t see(ctr_conn *conn, const ctr_marks_source *source, int64_t since
     if (ctr_exchange_check_tables(conn) && ctr_session_begin(&session, conn, false) == SQLITE_OK) {
         ctr_session_lock(&session, "main");
         ctr_exchange_show_apart(conn);
-        mark = raise_mark(conn, source, since, upto);
+        mark = ctr_marks_raise(conn, source, since, upto);
     }
     ctr_session_end(&session);
     return mark;

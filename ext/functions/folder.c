@@ -8,6 +8,7 @@
  *     /shared/7529cd67-.../                      one for each device, written only by its file
  *         00000000000000000000-00000000000000000512.gz     lines from 0 on and below 512
  *         00000000000000000512-00000000000000000519.gz
+ *         .place-ab0c1d2e-...                        by which the file knows its own one again
  *
  * docs/batches.md specifies them. A file gives its own changes alone, so no service that copies the
  * directory between machines ever meets a conflict. What is wrong with the files of one device
@@ -29,7 +30,8 @@ static const char COUNTER_FOLDER[] = "counter_folder";
 #include "counter.h"
 #include "file/uuid.h"
 
-#define ASIDE ".tmp-" /* what the name of a file begins with that is on its way */
+#define ASIDE ".tmp-"   /* what the name of a file begins with that is on its way */
+#define PLACE ".place-" /* and that of one which tells directories of one device apart */
 
 enum {
     FOLDER_ID_SIZE = CTR_ID_TEXT_SIZE - 1,
@@ -54,10 +56,12 @@ typedef struct device {
     uint8_t id[CTR_ID_SIZE];
     char name[FOLDER_ID_SIZE + FOLDER_TWIST_SIZE + 2];              /* of the directory */
     char source[FOLDER_ID_SIZE + FOLDER_TWIST_SIZE + OWN_SIZE + 2]; /* of its own changes */
+    char place[CTR_ID_TEXT_SIZE];                                   /* an id; "": it has none */
     batches *files;                                                 /* owned: as they begin */
     size_t n, room;
     int64_t written; /* when the last one was; 0: none was */
     bool listed;     /* all of them were, or there is no directory */
+    bool own;        /* it is of main, under an id that this has or had */
 } device;
 
 /* One call. */
@@ -158,11 +162,23 @@ static void report_other(const listing *to, const ctr_folder *in, const char *na
     to->tell(to->with, path);
 }
 
+/* Several come of a service that brings one late: the same one counts each time. */
+static void note_place(device *of, const char *name)
+{
+    uint8_t id[CTR_ID_SIZE];
+    const char *place = name + sizeof PLACE - 1;
+    if (strncmp(name, PLACE, sizeof PLACE - 1) == 0 && strlen(place) == FOLDER_ID_SIZE &&
+        ctr_id_from_text(place, FOLDER_ID_SIZE, id) &&
+        (*of->place == '\0' || strcmp(place, of->place) < 0))
+        ctr_id_to_text(id, of->place);
+}
+
 static bool list_batches(void *with, const ctr_folder_entry *entry)
 {
     const listing *to = with;
     device *of = to->of;
     batches file = {.size = entry->size};
+    note_place(of, entry->name);
     if (entry->error && is_batches(entry->name, &file)) {
         fail_folder(to->conn, ctr_text_print(to->conn, "%s/%s", of->at.path, entry->name), "read",
                     entry->error);
@@ -190,6 +206,7 @@ static void open_device(const listing *to, const ctr_folder *in)
     of->n = 0;
     of->written = 0;
     of->listed = false;
+    *of->place = '\0';
     int error = ctr_folder_open_in(&of->at, in, of->name);
     if (error == ENOENT) of->listed = true;
     if (error == ENOENT) return;
@@ -308,9 +325,30 @@ static void note_problem(ctr_conn *conn, moved *row, const char *problem, const 
     row->note = note;
 }
 
-static int64_t mark_of_device(ctr_conn *conn, const char *source, sqlite3_value *scope)
+/* What main gave to one directory says nothing of another: an earlier state of it may have given
+ * there something else under the same numbers. */
+static ctr_marks_source source_in(const device *own)
 {
-    return ctr_rc(conn) == SQLITE_OK ? ctr_exchange_mark(conn, source, scope) : 0;
+    ctr_marks_source source;
+    ctr_marks_source_of(own->source, strlen(own->source), &source);
+    source.place = *own->place ? own->place : NULL;
+    return source;
+}
+
+static int64_t mark_of_device(const exchange_folder *x, const device *of)
+{
+    if (ctr_rc(x->conn) != SQLITE_OK) return 0;
+    const ctr_marks_source source = source_in(of);
+    return of->own ? ctr_marks_of_feed(x->conn, &source)
+                   : ctr_exchange_mark(x->conn, of->source, x->scope);
+}
+
+/* Raises the mark of the directory of main. */
+static void raise_in(const exchange_folder *x, const device *own, int64_t since, int64_t upto)
+{
+    const ctr_marks_source source = source_in(own);
+    if (ctr_rc(x->conn) == SQLITE_OK && source.place)
+        ctr_marks_raise(x->conn, &source, since, upto);
 }
 
 /* ---- giving ---------------------------------------------------------------------------------- */
@@ -448,6 +486,7 @@ static void note_given(const exchange_folder *x, int64_t upto)
     if (ctr_session_begin(&session, x->conn, false) == SQLITE_OK) {
         ctr_session_lock(&session, "main");
         ctr_exchange_raise(x->conn, x->own.source, NULL, 0, upto);
+        raise_in(x, &x->own, 0, upto);
     }
     ctr_session_end(&session);
     ctr_problem_close(&ignored);
@@ -481,6 +520,23 @@ static void write_new_batches(exchange_folder *x)
     remove_covered(own, &made);
     note_given(x, made.upto);
     append_moved(x, own, &(moved){.read = n, .changed = n, .upto = made.upto});
+}
+
+/* Gives the own directory a place, if it has none. What is there, main has. */
+static void make_place(exchange_folder *x)
+{
+    int fd;
+    uint8_t id[CTR_ID_SIZE];
+    char name[sizeof PLACE + CTR_ID_TEXT_SIZE];
+    device *own = &x->own;
+    if (*own->place || ctr_rc(x->conn) != SQLITE_OK) return;
+    ctr_uuid_random(id);
+    ctr_id_to_text(id, own->place);
+    sqlite3_snprintf(sizeof name, name, "%s%s", PLACE, own->place);
+    int error = ctr_folder_create(&own->at, name, &fd);
+    if (!error) error = ctr_folder_finish(fd);
+    if (error) fail_folder(x->conn, own->at.path, "written", error);
+    if (!error) note_given(x, end_of_given(x));
 }
 
 static void make_own(exchange_folder *x)
@@ -527,6 +583,7 @@ static void give(exchange_folder *x)
         return;
     }
     if (!is_open(own) && write_lines(x, NULL, 0, &none) > 0) make_own(x);
+    if (is_open(own)) make_place(x);
     if (is_open(own) && ctr_rc(x->conn) == SQLITE_OK) write_new_batches(x);
 }
 
@@ -565,6 +622,8 @@ static bool take_file(exchange_folder *x, const device *of, const char *name, mo
         row->changed += to.changes;
         row->conflicts += conn->stats.conflicts - conflicts;
     }
+    for (size_t i = 0; of->own && i < to.n; i++)
+        raise_in(x, of, to.sources[i].since, to.sources[i].upto);
     ctr_taker_close(&to);
     ctr_gzip_close(&file);
     return true;
@@ -607,7 +666,7 @@ static void take_files(exchange_folder *x, device *of, moved *row)
         if (is_of_content(problem.rc & 0xff))
             note_problem(conn, row, problem.text, ": nothing of it was taken");
         ctr_problem_raise_if(conn, &problem, !is_of_content(problem.rc & 0xff));
-        int64_t reached = mark_of_device(conn, of->source, x->scope);
+        int64_t reached = mark_of_device(x, of);
         next->failed = reached <= row->upto;
         if (is_there && is_taken && next->failed && of != &x->own)
             note_problem(conn, row, ctr_text_print(conn, "%s/%s", of->at.path, name),
@@ -618,32 +677,29 @@ static void take_files(exchange_folder *x, device *of, moved *row)
     }
 }
 
-/* Takes what a device has given; what is wrong with it becomes the note. Returns whether main has
- * more of it now. */
-static bool read_device(exchange_folder *x, device *of, moved *row)
+/* Looks what a device has given, and how far main has that; what is wrong becomes the note. */
+static bool list_device(exchange_folder *x, device *of, moved *row)
 {
     ctr_conn *conn = x->conn;
     ctr_problem problem;
     const listing to = {.conn = conn, .of = of};
-    const int64_t before = row->upto = mark_of_device(conn, of->source, x->scope);
     ctr_problem_try(conn, &problem);
     open_device(&to, &x->at);
     ctr_problem_end(&problem);
     bool is_wrong = is_of_content(problem.rc & 0xff);
     if (is_wrong) note_problem(conn, row, problem.text, "");
     ctr_problem_raise_if(conn, &problem, !is_wrong);
-    if (!is_wrong) take_files(x, of, row);
-    return row->upto > before;
+    row->upto = mark_of_device(x, of);
+    return !is_wrong && ctr_rc(conn) == SQLITE_OK;
 }
 
-/* The same without the scope of the call, which is about the changes of others. */
-static bool read_own_device(exchange_folder *x, device *of, moved *row)
+/* Takes the own changes of main without the scope of the call, which is about those of others. */
+static void take_own_files(exchange_folder *x, device *of, moved *row)
 {
     sqlite3_value *scope = x->scope;
     x->scope = NULL;
-    bool has_more = read_device(x, of, row);
+    take_files(x, of, row);
     x->scope = scope;
-    return has_more;
 }
 
 /* Returns whether main has counted under the id of the device itself. */
@@ -657,8 +713,12 @@ static bool was_own(const exchange_folder *x, const device *of)
 static void take_device(exchange_folder *x, device *of)
 {
     moved row = {0};
-    bool has_more = was_own(x, of) ? read_own_device(x, of, &row) : read_device(x, of, &row);
-    bool is_told = has_more || row.note;
+    of->own = was_own(x, of);
+    bool is_listed = list_device(x, of, &row);
+    const int64_t before = row.upto;
+    if (is_listed && of->own) take_own_files(x, of, &row);
+    if (is_listed && !of->own) take_files(x, of, &row);
+    bool is_told = row.upto > before || row.note;
     if (is_told && ctr_rc(x->conn) == SQLITE_OK) append_moved(x, of, &row);
     sqlite3_free(row.note);
 }
@@ -670,6 +730,7 @@ static void name_own(exchange_folder *x)
         source[strlen(source) - OWN_SIZE] = '\0';
         if (source[FOLDER_ID_SIZE] == '/') source[FOLDER_ID_SIZE] = '-';
         device_of(source, &x->own);
+        x->own.own = true;
     }
     sqlite3_free(source);
 }
@@ -725,8 +786,10 @@ static void take_own(exchange_folder *x)
     ctr_folder_entry seen;
     int error = ctr_folder_look(&x->at, x->own.name, &seen);
     if (error == ENOENT || (!error && seen.kind != CTR_FOLDER_FOLDER)) return;
-    const int64_t given = ctr_exchange_highest_mark(x->conn, x->own.source);
-    read_own_device(x, &x->own, &row);
+    bool is_listed = list_device(x, &x->own, &row);
+    const ctr_marks_source own = source_in(&x->own);
+    const int64_t given = ctr_rc(x->conn) == SQLITE_OK ? ctr_marks_highest(x->conn, &own) : 0;
+    if (is_listed) take_own_files(x, &x->own, &row);
     if (ctr_rc(x->conn) == SQLITE_OK) look_at_own(x, &row, given);
     sqlite3_free(row.note);
     follow_id(x);
@@ -886,7 +949,7 @@ static void append_device(exchange_folder *x, device *of)
     else
         ctr_answer_text(answer, NULL);
     ctr_answer_integer(answer, end_of_files(of));
-    ctr_answer_integer(answer, mark_of_device(x->conn, of->source, x->scope));
+    ctr_answer_integer(answer, mark_of_device(x, of));
 }
 
 void ctr_folder_tell(ctr_answer *answer, const char *directory)

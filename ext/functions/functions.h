@@ -321,9 +321,6 @@ void ctr_exchange_check_may_write(ctr_conn *conn, const char *path, bool is_file
 /* Returns the mark of a source, the checked name of a file, of a scope unless that is NULL. */
 #if defined(COUNTER_HAS_ZLIB)
 int64_t ctr_exchange_mark(ctr_conn *conn, const char *name, sqlite3_value *scope);
-
-/* Returns the highest mark of a source that any table has or had. */
-int64_t ctr_exchange_highest_mark(ctr_conn *conn, const char *name);
 #endif
 
 /* Within a session that has locked main: tries rows that are apart again; raises the mark of a

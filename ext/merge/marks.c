@@ -106,8 +106,9 @@ static char *suffix_of(const ctr_marks_source *source)
     char twist[CTR_ID_TEXT_SIZE] = "";
     if (source->twist)
         sqlite3_snprintf(sizeof twist, twist, "/%016llx", (unsigned long long)source->twist);
-    return sqlite3_mprintf("%s%s%s%s", twist, source->own ? OWN : "", source->scope ? " " : "",
-                           source->scope ? source->scope : "");
+    const char *rest = source->place ? source->place : source->scope;
+    return sqlite3_mprintf("%s%s%s%s", twist, source->own ? OWN : "", rest ? " " : "",
+                           rest ? rest : "");
 }
 
 char *ctr_marks_name(const ctr_marks_source *source)
@@ -197,6 +198,7 @@ int64_t ctr_marks_of_feed(ctr_conn *conn, const ctr_marks_source *source)
 {
     int64_t mark = least_mark(conn, source), more;
     ctr_marks_source all = *source;
+    if (source->place) return mark;
     all.scope = NULL;
     if (source->scope && (more = least_mark(conn, &all)) > mark) mark = more;
     all = *source;
@@ -205,8 +207,10 @@ int64_t ctr_marks_of_feed(ctr_conn *conn, const ctr_marks_source *source)
     return mark;
 }
 
-void ctr_marks_raise_feed(ctr_conn *conn, const ctr_marks_source *source, int64_t upto)
+int64_t ctr_marks_raise(ctr_conn *conn, const ctr_marks_source *source, int64_t since, int64_t upto)
 {
+    int64_t mark = ctr_marks_of_feed(conn, source);
+    if (mark < since || mark >= upto) return mark;
     ctr_run run = ctr_run_on(conn, "main", NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_FORGET_FEED);
     bind_feed(&run, row, source);
@@ -216,4 +220,5 @@ void ctr_marks_raise_feed(ctr_conn *conn, const ctr_marks_source *source, int64_
     bind_feed(&run, row, source);
     ctr_run_bind_int(&run, row, ":mark", upto);
     ctr_run_once(&run, row);
+    return upto;
 }

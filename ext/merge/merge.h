@@ -79,13 +79,15 @@ typedef enum ctr_commit { CTR_COMMIT_EARLY, CTR_COMMIT_LATE } ctr_commit;
  *     7529cd67-... own                                     its own changes alone
  *     7529cd67-... ["store 7"], 7529cd67-... own [1,2]     a scope (merge/feed.c)
  *
- * Each of them has its own mark, so that a mark never covers what was not read.
+ * Each of them has its own mark, so that a mark never covers what was not read. What a file gave to
+ * a directory of its own, and knows to be there, has a mark for that directory.
  */
 typedef struct ctr_marks_source {
     uint8_t id[CTR_ID_SIZE];
     int64_t twist;
     bool own;
     const char *scope; /* borrowed, as ctr_scope has it; NULL: everything */
+    const char *place; /* borrowed: the one directory that the mark is about; NULL: any */
 } ctr_marks_source;
 
 /* Which side is main. */
@@ -608,8 +610,9 @@ int64_t ctr_marks_of_feed(ctr_conn *conn, const ctr_marks_source *source);
 int64_t ctr_marks_highest(ctr_conn *conn, const ctr_marks_source *source);
 #endif
 
-/* Raises the mark of a feed to `upto`. */
-void ctr_marks_raise_feed(ctr_conn *conn, const ctr_marks_source *source, int64_t upto);
+/* Raises the mark of a feed from `since` to `upto`. Returns the mark. */
+int64_t ctr_marks_raise(ctr_conn *conn, const ctr_marks_source *source, int64_t since,
+                        int64_t upto);
 
 /* ==== merge.c ================================================================================= */
 

@@ -352,6 +352,55 @@ def test_a_restored_file_gets_all_that_it_had_given_back_whatever_its_scope(plac
     assert content(a) == {"x": 5}
 
 
+@pytest.mark.parametrize("at_one_path", [False, True])
+@pytest.mark.parametrize("then", ["nothing", "a name", "a count", "many names", "a migration", "a fork"])
+def test_a_file_set_back_unnoticed_gets_back_what_one_directory_has_though_it_gives_to_another_one_first(place, then, at_one_path):
+    """Sticks that are mounted at one path, too."""
+    shutil.copytree(place / "shared", place / "other")
+    a, b = shop("a.db"), shop("b.db")
+
+    def sync(db, *directories):
+        for directory in directories:
+            if at_one_path:
+                pathlib.Path(directory).rename("stick")
+            db.execute("SELECT * FROM counter_sync(?)", ("stick" if at_one_path else directory,)).fetchall()
+            if at_one_path:
+                pathlib.Path("stick").rename(directory)
+
+    def each(*texts):
+        for db in a, b:
+            for text in texts:
+                db.execute(text).fetchall()
+
+    each("CREATE TABLE p(k TEXT PRIMARY KEY, name TEXT, q INTEGER NOT NULL DEFAULT 0, n INTEGER NOT NULL DEFAULT 0)", "SELECT counter_replicate('p', 'n')")
+    a.execute("INSERT INTO hits VALUES ('x', 1)")
+    a.execute("INSERT INTO p(k, n) VALUES ('x', 1)")
+    for db in a, b:
+        sync(db, "shared", "other")
+    a.close()
+    before = state_of("a.db")
+    a = shop("a.db")
+    a.execute("INSERT INTO hits VALUES ('x', 10), ('y', 100)")
+    a.execute("INSERT INTO p(k, n) VALUES ('y', 1000)")
+    sync(a, "shared")
+    a.close()
+    set_back("a.db", *before)
+    a = shop("a.db")
+    a.execute({"a name": "UPDATE p SET name = 'n'", "a count": "INSERT INTO hits VALUES ('z', 1)", "a fork": "SELECT counter_fork()"}.get(then, "SELECT 1")).fetchall()
+    if then == "many names":
+        a.executemany("INSERT INTO p(k) VALUES (?)", [(f"{n}",) for n in range(30)])
+    if then == "a migration":
+        each("SELECT counter_replicate('p', 'q')")
+    sync(a, "other", "shared")
+    for _ in range(3):
+        for db in a, b:
+            sync(db, "shared", "other")
+    assert content(a) == content(b) == {"x": 11, "y": 100} | ({"z": 1} if then == "a count" else {})
+    for text in "SELECT k, n FROM p WHERE n > 0 ORDER BY k", "SELECT name, q FROM p ORDER BY k":
+        assert a.execute(text).fetchall() == b.execute(text).fetchall()
+    assert a.execute("SELECT sum(n) FROM p").fetchone() == (1001,)
+
+
 def test_what_a_migration_makes_unreadable_is_given_anew_though_a_pull_came_before(place):
     a, b = give_right(connect("a.db")), give_right(connect("b.db"))
 
