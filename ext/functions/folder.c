@@ -339,16 +339,17 @@ static int64_t mark_of_device(const exchange_folder *x, const device *of)
 {
     if (ctr_rc(x->conn) != SQLITE_OK) return 0;
     const ctr_marks_source source = source_in(of);
+    if (of == &x->own) return ctr_marks_highest(x->conn, &source);
     return of->own ? ctr_marks_of_feed(x->conn, &source)
                    : ctr_exchange_mark(x->conn, of->source, x->scope);
 }
 
-/* Raises the mark of the directory of main. */
+/* Raises the mark of an own directory, of all tables: what main gave there, it had. */
 static void raise_in(const exchange_folder *x, const device *own, int64_t since, int64_t upto)
 {
     const ctr_marks_source source = source_in(own);
-    if (ctr_rc(x->conn) == SQLITE_OK && source.place)
-        ctr_marks_raise(x->conn, &source, since, upto);
+    if (mark_of_device(x, own) >= since && ctr_rc(x->conn) == SQLITE_OK)
+        ctr_marks_raise(x->conn, &source, 0, upto);
 }
 
 /* ---- giving ---------------------------------------------------------------------------------- */
@@ -787,8 +788,7 @@ static void take_own(exchange_folder *x)
     int error = ctr_folder_look(&x->at, x->own.name, &seen);
     if (error == ENOENT || (!error && seen.kind != CTR_FOLDER_FOLDER)) return;
     bool is_listed = list_device(x, &x->own, &row);
-    const ctr_marks_source own = source_in(&x->own);
-    const int64_t given = ctr_rc(x->conn) == SQLITE_OK ? ctr_marks_highest(x->conn, &own) : 0;
+    const int64_t given = row.upto;
     if (is_listed) take_own_files(x, &x->own, &row);
     if (ctr_rc(x->conn) == SQLITE_OK) look_at_own(x, &row, given);
     sqlite3_free(row.note);

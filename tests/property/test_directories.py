@@ -353,7 +353,7 @@ def test_a_restored_file_gets_all_that_it_had_given_back_whatever_its_scope(plac
 
 
 @pytest.mark.parametrize("at_one_path", [False, True])
-@pytest.mark.parametrize("then", ["nothing", "a name", "a count", "many names", "a migration", "a fork"])
+@pytest.mark.parametrize("then", ["nothing", "a name", "a count", "many names", "a migration", "a new table", "a fork"])
 def test_a_file_set_back_unnoticed_gets_back_what_one_directory_has_though_it_gives_to_another_one_first(place, then, at_one_path):
     """Sticks that are mounted at one path, too."""
     shutil.copytree(place / "shared", place / "other")
@@ -391,6 +391,8 @@ def test_a_file_set_back_unnoticed_gets_back_what_one_directory_has_though_it_gi
         a.executemany("INSERT INTO p(k) VALUES (?)", [(f"{n}",) for n in range(30)])
     if then == "a migration":
         each("SELECT counter_replicate('p', 'q')")
+    if then == "a new table":
+        each("CREATE VIRTUAL TABLE votes USING counter(k TEXT PRIMARY KEY, n COUNTER)", "INSERT INTO votes VALUES ('x', 1)")
     sync(a, "other", "shared")
     for _ in range(3):
         for db in a, b:
@@ -399,6 +401,22 @@ def test_a_file_set_back_unnoticed_gets_back_what_one_directory_has_though_it_gi
     for text in "SELECT k, n FROM p WHERE n > 0 ORDER BY k", "SELECT name, q FROM p ORDER BY k":
         assert a.execute(text).fetchall() == b.execute(text).fetchall()
     assert a.execute("SELECT sum(n) FROM p").fetchone() == (1001,)
+
+
+def test_a_file_whose_values_are_the_oldest_yields_though_its_own_directory_has_its_former_ones(place):
+    a, b = shop("a.db"), shop("b.db")
+    for db, value in (a, "A"), (b, "B"):
+        db.execute("CREATE TABLE s(k TEXT PRIMARY KEY, v TEXT, n INTEGER NOT NULL DEFAULT 0)")
+        db.execute("INSERT INTO s VALUES ('t', ?, 5), (?, ?, 1)", (value, value, value))
+        db.execute("SELECT counter_replicate('s', 'n', 'opening=same')").fetchall()
+    for db in a, b, a:
+        notes = [row[4] for row in db.execute(CALLS[0]) if row[4]]
+    assert "call counter_replicate('s', 'values=newest') in the file whose values win, or counter_replicate('s', 'values=oldest') in the other" in notes[0]
+    a.execute("SELECT counter_replicate('s', 'values=oldest')").fetchall()
+    for db in a, b, a:
+        assert not [row for row in db.execute(CALLS[0]) if row[4]]
+    for db in a, b:
+        assert db.execute("SELECT * FROM s ORDER BY k").fetchall() == [("A", "A", 1), ("B", "B", 1), ("t", "B", 5)]
 
 
 def test_what_a_migration_makes_unreadable_is_given_anew_though_a_pull_came_before(place):
