@@ -28,6 +28,7 @@ CREATE TABLE "{schema}"."{table}_cells"(
 --   'apart'     of a tracked table: a row of the cells, a column, its value            track.sql
 --   'column'    of a tracked table: a column, its number, its name, its name there,
 --               its generation                                                         columns.sql
+--   'former'    of a tracked table: a counter that ended: its name, its column then    columns.sql
 --   'local'     of a replicated table: a column that stays in this file: its name      columns.sql
 --   'opening'   an opening that this file made: its id; the id of the file then        openings.sql
 --   'answer'    an answer about two openings; the number when it came                  openings.sql
@@ -59,7 +60,7 @@ SELECT tab, kind, tab = 0 OR tab IN (SELECT number FROM "{schema}".counter_table
   FROM (SELECT DISTINCT tab, kind FROM "{schema}".counter_state)
  WHERE CASE WHEN tab = 0 THEN kind NOT IN ('writer', 'kinds')
             ELSE tab NOT IN (SELECT number FROM "{schema}".counter_tables)
-              OR kind NOT IN ('counter', 'ended', 'floors', 'apart', 'column', 'opening', 'answer', 'home', 'spread', 'replaced', 'local') END;
+              OR kind NOT IN ('counter', 'ended', 'floors', 'apart', 'column', 'opening', 'answer', 'home', 'spread', 'replaced', 'former', 'local') END;
 
 -- name: SCHEMA_DROP_CELLS
 DROP TABLE IF EXISTS "{schema}"."{table}_cells";

@@ -20,7 +20,7 @@ typedef struct tracking_call {
     ctr_tracked tracked;
     int n; /* the named columns */
     const char **names;
-    char **births; /* owned: of the named columns that were regular, their names between files */
+    char **births; /* owned: of the named columns that were travelling, their names between files */
     bool *ended;   /* owned: by regular column: this file ended its counter */
     size_t room_ended;
     int n_ended;
@@ -438,8 +438,37 @@ static bool end_regular(tracking_call *call, ctr_tab *tab)
     return any;
 }
 
-/* Notes the names between files of the named columns that were regular, before replicating_add.
- * Fails if counter_track names such a column. */
+/* Returns the name between files of a column that was a counter: others know it as that, though it
+ * was renamed here. Returns NULL if it was none, or has its first name. The name is in the arena. */
+static const char *former_birth(const tracking_call *call, const char *column)
+{
+    const char *found = NULL, *spelling;
+    ctr_run run = ctr_run_on(call->conn, call->schema, call->counters);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_COLUMNS_FORMER);
+    ctr_run_bind_text(&run, row, ":name", column);
+    while (ctr_run_row(&run, row)) {
+        const char *birth = ctr_text_column(call->conn, row, 0),
+                   *then = ctr_text_column(call->conn, row, 1);
+        const int64_t generation = birth ? ctr_shape_generation(&call->shape, birth, &spelling) : 0;
+        const bool ended = generation > 0 && generation % 2 == 0;
+        if (!ended || !then || sqlite3_stricmp(birth, then) == 0) continue;
+        const bool is = sqlite3_stricmp(then, column) == 0;
+        const char *other = is ? birth : then;
+        if (ctr_ordinary_column(&call->tracked.ordinary, other) &&
+            ctr_tracked_named(&call->tracked, other) < 0)
+            ctr_problem_set(call->conn, SQLITE_ERROR,
+                            "%s: column %s was the counter %s, as which other files know it, and "
+                            "there is another column %s: rename one of the two",
+                            call->table, then, birth, birth);
+        else if (is)
+            found = ctr_text_print(call->conn, "%s", birth);
+    }
+    sqlite3_finalize(row);
+    return found;
+}
+
+/* Notes the names between files of the named columns that were regular, or counters that have
+ * ended, before replicating_add. Fails if counter_track names a regular column. */
 static void replicating_note_births(tracking_call *call)
 {
     size_t size = ((size_t)call->n + 1) * sizeof *call->births;
@@ -450,9 +479,9 @@ static void replicating_note_births(tracking_call *call)
     for (int i = 0; i < call->n; i++) {
         const ctr_tracked_column *regular =
             ctr_tracked_regular_named(&call->tracked, call->names[i]);
-        if (!regular) continue;
-        call->births[i] = ctr_text_copy(call->conn, regular->birth);
-        if (!call->replicates)
+        const char *birth = regular ? regular->birth : former_birth(call, call->names[i]);
+        if (birth) call->births[i] = ctr_text_copy(call->conn, birth);
+        if (regular && !call->replicates)
             ctr_problem_set(call->conn, SQLITE_ERROR,
                             "%s: column %s is a regular column: counter_replicate('%s', '%s') "
                             "makes it a counter",
@@ -460,8 +489,8 @@ static void replicating_note_births(tracking_call *call)
     }
 }
 
-/* Returns the name of a counter to be, by that of its column: a regular column that becomes a
- * counter keeps its name between files, which replicating_note_births has noted. */
+/* Returns the name of a counter to be, by that of its column: a column that has one between files
+ * keeps it, as replicating_note_births has noted. */
 static const char *replicating_birth(const tracking_call *call, const char *column)
 {
     for (int i = 0; i < call->n && call->births; i++)
@@ -516,26 +545,26 @@ static void refuse_renamed_back(const tracking_call *call, int counter)
 
 static void add_regular(tracking_call *call, ctr_tab *tab, const char *name)
 {
-    const char *spelling;
+    const char *spelling, *former = former_birth(call, name), *birth = former ? former : name;
     const ctr_registry *registry = ctr_regular_of(tab);
     if (!registry) return;
     if (!*name)
         ctr_problem_set(tab->conn, SQLITE_ERROR, "%s: a column without a name cannot be replicated",
                         call->table);
-    int counter = ctr_shape_counter_like(&call->shape, name);
+    int counter = ctr_shape_counter_like(&call->shape, birth);
     if (counter >= 0) refuse_renamed_back(call, counter);
     if (counter >= 0 && !ctr_tracked_column_of(&call->tracked, counter))
         ctr_problem_set(tab->conn, SQLITE_ERROR,
                         "%s: column %s is a counter in other files: %s makes it one here",
                         call->table, name, ctr_tracked_call(&call->tracked, name));
-    if (counter >= 0 || ctr_regular_named(registry, name, strlen(name)) >= 0)
-        refuse_birth(call, name);
+    if (counter >= 0 || ctr_regular_named(registry, birth, strlen(birth)) >= 0)
+        refuse_birth(call, birth);
     int number = registry->n;
-    int64_t generation = ctr_shape_generation(&call->shape, name, &spelling);
+    int64_t generation = ctr_shape_generation(&call->shape, birth, &spelling);
     if (ctr_rc(tab->conn) != SQLITE_OK) return;
-    if (generation > 0) note_ended(call, number, name);
+    if (generation > 0) note_ended(call, number, birth);
     if (generation > 0) call->walks = true;
-    ctr_regular_note(tab, number, name, name, generation);
+    ctr_regular_note(tab, number, birth, name, generation);
 }
 
 /* Reads call->shape and call->tracked, again if they were read before. */
@@ -1283,12 +1312,11 @@ static int64_t tracking_untrack(tracking_call *call)
     }
     bool whole = ctr_triggers_are_whole(call->file, call->counters);
     if (!whole) refuse_lost_spread(call);
-    if (!whole && ctr_rc(call->conn) == SQLITE_OK) {
-        /* SQLite changes no table while a trigger names a missing column. The names in the triggers
-         * are noted, for they may be newer than the notes. */
-        ctr_tracked_note(call->file, call->counters, &call->shape);
+    /* The names in the triggers may be newer than the notes, and a counter that ends leaves both. */
+    if (ctr_rc(call->conn) == SQLITE_OK) ctr_tracked_note(call->file, call->counters, &call->shape);
+    /* SQLite changes no table while a trigger names a missing column. */
+    if (!whole && ctr_rc(call->conn) == SQLITE_OK)
         ctr_triggers_drop(call->conn, call->schema, call->counters);
-    }
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
     for (int i = 0; i < call->n && ctr_rc(call->conn) == SQLITE_OK; i++)
         n += drop_tracked_column(call, call->names[i]);

@@ -200,8 +200,10 @@ static void raise_counter(ctr_apply *apply, const char *name, int64_t generation
     ctr_stored_read(&shape, apply->conn, "main", table);
     if (ctr_rc(file->conn) == SQLITE_OK &&
         ctr_shape_generation(&shape, name, &spelling) < generation &&
-        ctr_columns_check(&shape, apply->conn, table, name) == SQLITE_OK)
+        ctr_columns_check(&shape, apply->conn, table, name) == SQLITE_OK) {
+        if (generation % 2 == 0) ctr_tracked_note(file, table, &shape);
         ctr_columns_raise(file, table, &shape, name, generation);
+    }
     ctr_shape_close(&shape);
     if (!apply->merge.tracked || ctr_rc(file->conn) != SQLITE_OK) return;
     ctr_stored_read(&shape, apply->conn, "main", table);

@@ -37,25 +37,19 @@ static const char *noun_of(const ctr_kinds *kinds, const char *counter)
     return shape->columns[shape->counters[ctr_shape_counter(shape, counter)]].kind->noun;
 }
 
-/* A counter of `a` that `b` had, too, and has ended since to make it a regular column. Files match
- * it by the name that its column had first. A call that untracks it by its present one hits no
- * other column. */
+/* A counter of `a` that `b` had, too, and has ended since to make it a regular column. A call that
+ * untracks it by its present name hits no other column. */
 static const char *say_was_counter(const ctr_kinds *a, const ctr_kinds *b, const char *name,
                                    const char *column)
 {
     ctr_conn *conn = a->tab->conn;
-    const char *back = "", *call = ctr_tracked_call(a->tracked, NULL);
-    bool renamed = sqlite3_stricmp(column, name) != 0;
-    if (renamed && ctr_ordinary_column(&a->tracked->ordinary, name))
-        back = ctr_text_print(conn, "give column %s another name, ", name);
-    if (renamed) back = ctr_text_print(conn, "%srename column %s to %s, ", back, column, name);
     return ctr_text_print(conn,
                           "column %s was %s and is %s in %s: in %s, call "
-                          "counter_untrack(%Q, %Q), %sthen %s, which takes the values of %s, or "
+                          "counter_untrack(%Q, %Q), then %s, which takes the values of %s, or "
                           "%s, which keeps its own",
                           name, noun_of(a, name), ctr_kind_regular()->noun, b->called, a->called,
-                          a->tracked->table, column, back,
-                          ctr_tracked_call_to_follow(a->tracked, 2), b->called, call);
+                          a->tracked->table, column, ctr_tracked_call_to_follow(a->tracked, 2),
+                          b->called, ctr_tracked_call(a->tracked, NULL));
 }
 
 /* Looks for a counter of `a` that is a regular column in `b`. The higher generation says which of

@@ -295,6 +295,7 @@ static bool noted_write(const ctr_tracked *tracked, ctr_file *file)
 {
     if (are_names_noted(tracked) || ctr_rc(tracked->conn) != SQLITE_OK) return false;
     ctr_run run = ctr_run_on(tracked->conn, tracked->schema, tracked->counters);
+    ctr_run_do(&run, CTR_SQL_COLUMNS_KEEP_FORMER, NULL);
     ctr_run_do(&run, CTR_SQL_COLUMNS_NOT_NOTED, NULL);
     static const char NOTE[] = ":number i :birth t :name t :generation i";
     ctr_run_with(&run, CTR_SQL_COLUMNS_NOTE, NOTE, INT64_C(-1), "", tracked->table, INT64_C(0));
@@ -305,6 +306,7 @@ static bool noted_write(const ctr_tracked *tracked, ctr_file *file)
             ctr_run_with(&run, CTR_SQL_COLUMNS_NOTE, NOTE, number, column->birth, column->name,
                          INT64_C(0));
     }
+    ctr_run_do(&run, CTR_SQL_COLUMNS_FORGET_FORMER, NULL);
     ctr_tab *tab = ctr_tab_known(file, tracked->counters);
     if (tab) ctr_regular_forget(tab);
     return true;

@@ -28,11 +28,6 @@ ADVICE = [  # the file, then the statements
     (rf"a regular column in (\S+): {CALL} there makes it a counter$", ["SELECT {1}"]),
     (rf"a regular column in \S+: in (\S+), call {CALL}, then {CALL}, which takes the values of \S+, or {CALL}, which keeps its own$",
      ["SELECT {1}", "SELECT {2}"]),
-    (rf"a regular column in \S+: in (\S+), call (counter_untrack\('(\w+)', '\w+'\)), rename column (\w+) to (\w+), then {CALL}, which .*$",
-     ["SELECT {1}", "ALTER TABLE {2} RENAME COLUMN {3} TO {4}", "SELECT {5}"]),
-    (rf"a regular column in \S+: in (\S+), call (counter_untrack\('(\w+)', '\w+'\)), give column (\w+) another name, "
-     rf"rename column (\w+) to (\w+), then {CALL}, which .*$",
-     ["SELECT {1}", "ALTER TABLE {2} RENAME COLUMN {3} TO free", "ALTER TABLE {2} RENAME COLUMN {4} TO {5}", "SELECT {6}"]),
     (rf"not yet in (\S+): call {CALL} there$", ["SELECT {1}"]),
     (rf"but not in (\S+), and a replicated table merges with replicated ones only: call {CALL} there$", ["SELECT {1}"]),
     (r"column (\w+) is another one in \S+: in (\S+) it was \w+ before it was renamed: rename it there$", None),
@@ -211,8 +206,9 @@ class Table:
             self.kinds[column] = "plain"
 
     def bear(self, column):
-        """A column that neither counts nor is regular gets the name between files that it has here."""
-        born = self.shown[column]
+        """A column that neither counts nor is regular gets the name between files that it has here, but one that was a counter
+        keeps its own."""
+        born = self.shown[column] if column not in self.generations else column
         if born != column:
             self.kinds[born], self.shown[born] = self.kinds.pop(column), self.shown.pop(column)
             for row in self.rows.values():
@@ -244,7 +240,7 @@ class Table:
         name = self.shown.get(column)
         if act == "count" and self.replicated and self.kinds.get(column) in ("regular", "plain"):
             self.call(f"counter_replicate('{self.name}', '{name}')")
-        elif act == "uncount" and self.replicated and self.kinds.get(column) == "counter" and name == column:
+        elif act == "uncount" and self.replicated and self.kinds.get(column) == "counter":
             self.call(f"counter_untrack('{self.name}', '{name}')")
             self.call(f"counter_replicate('{self.name}')")
         elif act == "add" and column not in self.kinds and column not in self.shown.values():

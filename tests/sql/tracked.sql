@@ -1811,3 +1811,52 @@ SELECT counter_track('other.former', 'n');
 ALTER TABLE other.former RENAME TO s;
 SELECT count(*) FROM counter_push('other');
 --! counter_push: table s: other has a counter table s that was created as 'former', and tables match by the name they were created with: rename it there
+
+-- # a-counter-that-ended-and-is-made-again-is-the-same-one-in-a-file-that-has-renamed-its-column
+ATTACH 'office.db' AS office;
+CREATE TABLE main.s(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0, m INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE office.s(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0, m INTEGER NOT NULL DEFAULT 0);
+SELECT counter_track('main.s', 'n', 'm');
+--= 0
+SELECT counter_track('office.s', 'n', 'm');
+--= 0
+INSERT INTO main.s VALUES ('x', 1, 5);
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+ALTER TABLE office.s RENAME COLUMN m TO mm;
+SELECT counter_untrack('main.s', 'm');
+--= 1
+SELECT rows_changed, note FROM counter_sync('office');
+--= 1|NULL
+SELECT counter_track('main.s', 'm', 'opening=same');
+--= 1
+SELECT counter_track('office.s', 'mm', 'opening=same');
+--= 1
+UPDATE main.s SET m = m + 100;
+UPDATE office.s SET mm = mm + 1000;
+SELECT rows_changed, note FROM counter_sync('office');
+--= 2|NULL
+SELECT * FROM main.s;
+--= x|1|1105
+SELECT * FROM office.s;
+--= x|1|1105
+
+-- # where-another-column-has-the-name-that-an-ended-counter-has-between-files-one-of-the-two-is-to-be-renamed
+CREATE TABLE s(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0, m INTEGER NOT NULL DEFAULT 0);
+SELECT counter_track('s', 'n', 'm');
+--= 0
+ALTER TABLE s RENAME COLUMN m TO mm;
+SELECT counter_untrack('s', 'mm');
+--= 1
+ALTER TABLE s ADD COLUMN m INTEGER NOT NULL DEFAULT 0;
+SELECT counter_track('s', 'mm');
+--! counter_track: s: column mm was the counter m, as which other files know it, and there is another column m: rename one of the two
+SELECT counter_track('s', 'm');
+--! counter_track: s: column mm was the counter m, as which other files know it, and there is another column m: rename one of the two
+ALTER TABLE s RENAME COLUMN m TO other;
+SELECT counter_track('s', 'mm', 'other');
+--= 0
+SELECT name FROM pragma_table_info('s_counters') WHERE pk = 0 AND name IN ('m', 'n', 'other') ORDER BY name;
+--= m
+--= n
+--= other
