@@ -1392,6 +1392,41 @@ static void take_handed(ctr_tracked_row *row, sqlite3_value **columns, const str
     sqlite3_free(key);
 }
 
+static bool is_key_a_number(const ctr_table *table, sqlite3_value **columns)
+{
+    for (int i = 0; i < table->shape.n_keys; i++) {
+        const int key = table->shape.keys[i];
+        const int type = sqlite3_value_type(columns[ctr_table_column(key)]);
+        if (table->shape.columns[key].affinity == CTR_AFFINITY_TEXT &&
+            (type == SQLITE_INTEGER || type == SQLITE_FLOAT))
+            return true;
+    }
+    return false;
+}
+
+/* While SQLite looks for rows that refer to this one, it makes a number of a key in OLD and NEW if
+ * their column is one of numbers, and triggers run behind that: of '0042' they see 42, which is the
+ * key '42'. Fails unless that is the row which came or went. */
+static void refuse_other_key(ctr_tracked_row *row, sqlite3_value **columns)
+{
+    ctr_table *table = row->table;
+    bool comes = row->event == CTR_ROW_INSERTED, goes = row->event == CTR_ROW_DELETED;
+    if ((!comes && !goes) || ctr_rc(table->joined.conn) != SQLITE_OK ||
+        !is_key_a_number(table, columns) || own_write_runs(table->file) || ctr_table_find(table))
+        return;
+    bool was_live = table->row->found && ctr_row_is_live(table->row);
+    bool is_it = was_live == goes && is_there(row, NULL, comes) == comes;
+    if (is_it || ctr_rc(table->joined.conn) != SQLITE_OK) return;
+    char *key = ctr_table_key_text(table);
+    ctr_problem_set(table->joined.conn, SQLITE_ERROR,
+                    "SQLite tells triggers the key of the row as %s, and that is another row: some "
+                    "foreign key refers to this TEXT by a column of numbers, where only the text "
+                    "of a number as SQLite writes it can be followed: declare that column TEXT, "
+                    "too",
+                    key);
+    sqlite3_free(key);
+}
+
 /* Fails for a row that none of our triggers inserts. */
 static const struct event *find_event(ctr_conn *conn, const ctr_shape *shape,
                                       sqlite3_value **columns)
@@ -1427,6 +1462,7 @@ static bool take_reported(ctr_table *table, sqlite3_value **columns)
                            .marks = columns[ctr_table_marks(&table->shape)]};
     reports_note_names(table);
     if (make_row_room(&row, &few)) take_handed(&row, columns, event);
+    refuse_other_key(&row, columns);
     bool updates = ctr_rc(table->joined.conn) == SQLITE_OK && event->event == CTR_ROW_UPDATED;
     bool shown = updates && own_write_is_row(table, row.now);
     if (updates && !shown) take_values(table, columns, row.was, true, true);

@@ -712,3 +712,46 @@ SELECT rows_changed FROM counter_sync('office');
 --= 1
 SELECT n FROM office.t WHERE k = 'a';
 --= 3
+
+-- # where-a-column-of-numbers-refers-to-a-text-a-row-whose-key-sqlite-hides-from-triggers-is-refused-and-no-other-one
+PRAGMA foreign_keys = ON;
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(sku TEXT PRIMARY KEY NOT NULL, name TEXT, n INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE office.p(sku TEXT PRIMARY KEY NOT NULL, name TEXT, n INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE main.sales(id INTEGER PRIMARY KEY, sku INTEGER REFERENCES p DEFERRABLE INITIALLY DEFERRED);
+CREATE INDEX sales_sku ON sales(sku);
+SELECT counter_replicate('main.p', 'n');
+--= 0
+SELECT counter_replicate('office.p', 'n');
+--= 0
+INSERT INTO main.p VALUES ('0042', 'Tea', 1), ('42', 'Jam', 2), ('7', 'Rice', 3), ('0008', 'Oil', 4);
+SELECT rows_changed FROM counter_sync('office');
+--= 4
+DELETE FROM main.p WHERE sku = '0042';
+--! p: SQLite tells triggers the key of the row as (42), and that is another row: some foreign key refers to this TEXT by a column of numbers, where only the text of a number as SQLite writes it can be followed: declare that column TEXT, too
+DELETE FROM main.p WHERE sku = '0008';
+--! p: SQLite tells triggers the key of the row as (8), and that is another row: some foreign key refers to this TEXT by a column of numbers, where only the text of a number as SQLite writes it can be followed: declare that column TEXT, too
+UPDATE main.p SET sku = '9' WHERE sku = '0008';
+--! p: SQLite tells triggers the key of the row as (8), and that is another row: some foreign key refers to this TEXT by a column of numbers, where only the text of a number as SQLite writes it can be followed: declare that column TEXT, too
+DELETE FROM main.p WHERE sku = '42';
+UPDATE main.p SET sku = '0009' WHERE sku = '7';
+BEGIN;
+INSERT INTO main.sales VALUES (1, 50), (2, 51);
+INSERT INTO main.p VALUES ('0050', 'Salt', 5);
+--! p: SQLite tells triggers the key of the row as (50), and that is another row: some foreign key refers to this TEXT by a column of numbers, where only the text of a number as SQLite writes it can be followed: declare that column TEXT, too
+INSERT INTO main.p VALUES ('50', 'Salt', 5), ('51', 'Pepper', 6);
+COMMIT;
+SELECT rows_changed, note FROM counter_sync('office');
+--= 5|NULL
+SELECT * FROM main.p ORDER BY sku;
+--= 0008|Oil|4
+--= 0009|Rice|3
+--= 0042|Tea|1
+--= 50|Salt|5
+--= 51|Pepper|6
+SELECT * FROM office.p ORDER BY sku;
+--= 0008|Oil|4
+--= 0009|Rice|3
+--= 0042|Tea|1
+--= 50|Salt|5
+--= 51|Pepper|6
