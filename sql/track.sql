@@ -220,6 +220,13 @@ SELECT sql FROM "{schema}".sqlite_master WHERE type = 'index' AND name = :name;
 -- name: TRACK_SAVEPOINT
 SAVEPOINT _counter_shown;
 
+-- The setting ends with the transaction.
+-- name: TRACK_DEFERS
+PRAGMA defer_foreign_keys;
+
+-- name: TRACK_DEFER
+PRAGMA defer_foreign_keys = "{value}";
+
 -- name: TRACK_ROLL_BACK
 ROLLBACK TO _counter_shown;
 

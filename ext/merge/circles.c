@@ -1,4 +1,4 @@
-/* merge/circles.c - shows rows that refer to each other. */
+/* merge/circles.c - shows rows that only the table can take together. */
 #include "merge/merge.h"
 
 #include <string.h>
@@ -11,13 +11,14 @@ typedef struct circle_table {
     sqlite3_value **keys;  /* owned: room for the key of the row at hand */
     sqlite3_value **other; /* owned: room for the key of a row that is looked for */
     bool *refers;          /* owned: by regular column: of a key to a table with listed rows */
+    bool is_in_circle;     /* it refers to itself, perhaps through others */
 } circle_table;
 
-/* A row that waits or has ended. */
+/* A row that waits, has ended, or shows other values than it should. */
 typedef struct circle_row {
     int table;
     int64_t id; /* among its cells */
-    bool ended;
+    bool ended, refused;
     bool done;  /* shown or deleted */
     bool taken; /* into the group at hand */
 } circle_row;
@@ -32,6 +33,7 @@ typedef struct circles {
     sqlite3_stmt **referrers; /* owned: by foreign key, a statement on the keys of children */
     size_t *group;            /* owned: numbers of rows; room for all */
     size_t n_group;
+    bool moves; /* the group has rows that leave one which has ended */
 } circles;
 
 /* ---- the rows -------------------------------------------------------------------------------- */
@@ -46,12 +48,13 @@ static void list_rows(circles *all, int table)
         int64_t id = sqlite3_column_int64(row, 0);
         bool read = ctr_apart_read(showing->tracked, showing->tab, id, &is) == SQLITE_OK;
         circle_row *rows = NULL;
-        if (read && (is.waits || is.ended))
+        if (read && (is.waits || is.ended || is.refused))
             rows = ctr_array_room(all->pull->file->conn, all->rows, &all->room, all->n + 1,
                                   sizeof *rows);
         if (rows) {
             all->rows = rows;
-            rows[all->n++] = (circle_row){.table = table, .id = id, .ended = is.ended};
+            rows[all->n++] = (circle_row){
+                .table = table, .id = id, .ended = is.ended, .refused = !is.waits && !is.ended};
         }
         ctr_apart_close_row(&is);
     }
@@ -96,7 +99,7 @@ static void note_references(circles *all)
     }
 }
 
-/* Opens the tables of circles that list anything. */
+/* Opens the tables that list anything and refer to others, or others to them. */
 static void open_circles(circles *all)
 {
     ctr_conn *conn = all->pull->file->conn;
@@ -112,9 +115,12 @@ static void open_circles(circles *all)
         const ctr_catalog_entry *here = &pull->here.entries[i];
         if (!ctr_tracked_is_among(pull->mine, here->name)) continue;
         const char *table = ctr_triggers_table(pull->mine, here->name);
-        if (table && ctr_foreign_is_in_circle(conn, all->foreign, table) &&
-            ctr_apart_count(pull->file, here->name) > 0)
-            open_circle_table(all, here);
+        const int before = all->n_tables;
+        const bool refers = table && (ctr_foreign_is_child(all->foreign, table) ||
+                                      ctr_foreign_is_parent(all->foreign, table));
+        if (refers && ctr_apart_count(pull->file, here->name) > 0) open_circle_table(all, here);
+        if (all->n_tables > before)
+            all->tables[before].is_in_circle = ctr_foreign_is_in_circle(conn, all->foreign, table);
     }
     note_references(all);
     all->group = sqlite3_malloc64((all->n + 1) * sizeof *all->group);
@@ -211,8 +217,9 @@ static bool take_referrers(circles *all, const circle_row *row, int key)
             of->other[i] = sqlite3_column_value(referrer, i);
         if (ctr_row_find_key(&of->merge.row, of->other) == SQLITE_OK && of->merge.row.found)
             other = listed_row_of(all, child, of->merge.row.rowid);
-        goes = other >= 0 && all->rows[other].ended;
+        goes = other >= 0 && (all->rows[other].ended || all->rows[other].refused);
         if (goes) take_into_group(all, (size_t)other);
+        if (goes && all->rows[other].refused) all->moves = true;
     }
     sqlite3_reset(referrer);
     return goes && ctr_rc(all->pull->file->conn) == SQLITE_OK;
@@ -276,12 +283,14 @@ static bool complete_group(circles *all, size_t number)
     return complete && ctr_rc(conn) == SQLITE_OK;
 }
 
-/* Begins a group with a row. Returns false if nothing refers to it that could go with it. */
+/* Begins a group with a row. Returns false if nothing refers to it that could go with it, or leave
+ * it. */
 static bool make_group(circles *all, size_t row)
 {
     bool complete = true;
     for (size_t i = 0; i < all->n_group; i++) all->rows[all->group[i]].taken = false;
     all->n_group = 0;
+    all->moves = false;
     take_into_group(all, row);
     for (size_t i = 0; i < all->n_group && complete; i++)
         complete = complete_group(all, all->group[i]);
@@ -297,6 +306,19 @@ static bool is_shown(circles *all, const circle_row *row)
         ctr_rc(all->pull->file->conn) == SQLITE_OK && !is.waits && !is.ended && !is.refused;
     ctr_apart_close_row(&is);
     return shown;
+}
+
+/* A row that has ended goes where others leave it once they have: its deletion could delete them.
+ * Of the rows that take over its place some may refer to others that come after it. */
+static bool is_kept(circles *all, const circle_row *row)
+{
+    circle_table *table = &all->tables[row->table];
+    ctr_showing *showing = &table->merge.showing;
+    if (!all->moves || !row->ended) return false;
+    bool is = !ctr_row_key_of(&table->merge.row, row->id, table->keys) ||
+              ctr_foreign_has_children(&showing->writing.foreign, table->keys);
+    for (int i = 0; i < table->merge.shape.n_keys; i++) sqlite3_value_free(table->keys[i]);
+    return is;
 }
 
 /* How a row may do without what it refers to for now. */
@@ -328,7 +350,7 @@ static bool write_group(circles *all)
         circle_way way = idle < CIRCLE_WAYS ? (circle_way)idle : STRICTLY;
         for (size_t i = 0; i < all->n_group && ctr_rc(conn) == SQLITE_OK; i++) {
             circle_row *row = &all->rows[all->group[i]];
-            if (row->done) continue;
+            if (row->done || is_kept(all, row)) continue;
             write_circle_row(all, row, way);
             row->done = is_shown(all, row);
             left -= row->done;
@@ -338,6 +360,32 @@ static bool write_group(circles *all)
     return left == 0 && !ctr_foreign_broken(conn->db);
 }
 
+/* Lets the transaction defer all foreign keys, if it does not yet. Returns whether it does since
+ * now: an authorizer may forbid it. */
+static bool defer_keys(ctr_conn *conn)
+{
+    ctr_problem forbidden;
+    ctr_run run = ctr_run_on(conn, "main", NULL);
+    run.slots.value = "ON";
+    ctr_problem_try(conn, &forbidden);
+    bool begins = ctr_run_number(&run, CTR_SQL_TRACK_DEFERS) == 0 && ctr_rc(conn) == SQLITE_OK;
+    if (begins) ctr_run_do(&run, CTR_SQL_TRACK_DEFER, NULL);
+    begins = begins && forbidden.rc == SQLITE_OK;
+    ctr_problem_raise_if(conn, &forbidden, (forbidden.rc & 0xff) != SQLITE_AUTH);
+    return begins;
+}
+
+/* Also behind an error, whose transaction may go on. */
+static void defer_no_more(ctr_conn *conn)
+{
+    ctr_problem failed;
+    ctr_run run = ctr_run_on(conn, "main", NULL);
+    run.slots.value = "OFF";
+    ctr_problem_try(conn, &failed);
+    ctr_run_do(&run, CTR_SQL_TRACK_DEFER, NULL);
+    ctr_problem_raise(conn, &failed);
+}
+
 /* Shows or deletes the group, or nothing. Within a statement that writes, SQLite opens no
  * savepoint; then the rows stay listed. */
 static bool show_group(circles *all)
@@ -345,9 +393,11 @@ static bool show_group(circles *all)
     ctr_conn *conn = all->pull->file->conn;
     ctr_run run = ctr_file_run(all->pull->file);
     if (!ctr_writing_savepoint(conn)) return false;
+    const bool defers = defer_keys(conn);
     bool shown = write_group(all);
+    if (!shown && ctr_rc(conn) == SQLITE_OK) ctr_run_do(&run, CTR_SQL_TRACK_ROLL_BACK, NULL);
+    if (defers) defer_no_more(conn);
     if (ctr_rc(conn) != SQLITE_OK) return false; /* the whole merge is undone */
-    if (!shown) ctr_run_do(&run, CTR_SQL_TRACK_ROLL_BACK, NULL);
     ctr_run_do(&run, CTR_SQL_TRACK_RELEASE, NULL);
     for (size_t i = 0; i < all->n_group; i++) all->rows[all->group[i]].done = shown;
     return shown;
@@ -360,8 +410,11 @@ bool ctr_circles_show(ctr_pull *pull)
     circles all = {.pull = pull};
     open_circles(&all);
     bool broken = ctr_foreign_broken(conn->db);
-    for (size_t i = 0; i < all.n && !broken && ctr_rc(conn) == SQLITE_OK; i++)
-        if (!all.rows[i].done && make_group(&all, i)) any |= show_group(&all);
+    for (size_t i = 0; i < all.n && !broken && ctr_rc(conn) == SQLITE_OK; i++) {
+        const circle_row *row = &all.rows[i];
+        bool begins = row->ended || (!row->refused && all.tables[row->table].is_in_circle);
+        if (begins && !row->done && make_group(&all, i)) any |= show_group(&all);
+    }
     close_circles(&all);
     return any;
 }

@@ -920,7 +920,7 @@ void ctr_kinds_check_life(ctr_conn *conn, const ctr_shape *shape, const char *bi
 
 /* ==== circles.c =============================================================================== */
 
-/* Rows of replicated tables that refer to each other.
+/* Rows of replicated tables that refer to each other, or take over what others leave.
  *
  *     team.lead -> person, person.team -> team
  *
@@ -928,14 +928,15 @@ void ctr_kinds_check_life(ctr_conn *conn, const ctr_shape *shape, const char *bi
  * when all else is shown, they are shown together, or deleted together, or not at all:
  *
  *     a row that waits      with the rows that wait and that it refers to, and so on
- *     a row that has ended  with the rows that have ended and refer to it, and so on; any other row
- *                           that refers to one of them keeps them all
+ *     a row that has ended  with the rows that refer to it and have ended, and so on, or are to
+ *                           refer to another one, which may wait for a UNIQUE value of this one;
+ *                           any other row that refers to one of them keeps them all
  *
- * An immediate foreign key permits that only if one of its columns may be NULL: it is written last,
- * or cleared first. */
+ * Foreign keys are deferred meanwhile. One that says RESTRICT permits it only if one of its columns
+ * may be NULL: it is cleared first. */
 
-/* Tries this with all listed rows of tables that refer to themselves, perhaps through others. The
- * caller has shown what can be shown alone. Returns whether any row was shown or deleted. */
+/* Tries this with all listed rows that have ended, and with those that wait in tables that refer to
+ * themselves, perhaps through others. The caller has shown what can be shown alone. Returns whether any row was shown or deleted. */
 bool ctr_circles_show(ctr_pull *pull);
 
 /* ==== digest.c ================================================================================ */

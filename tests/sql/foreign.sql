@@ -179,7 +179,7 @@ SELECT counter_replicate('office.t', 'n');
 CREATE TRIGGER main.fails AFTER INSERT ON t BEGIN
   UPDATE t SET n = n + 100 WHERE k = NEW.k;
   INSERT INTO log VALUES (NEW.k);
-  SELECT RAISE(FAIL, 'no') WHERE NEW.other IS NULL AND NEW.k = 'a';
+  SELECT RAISE(FAIL, 'no') WHERE NEW.k = 'a' AND NOT EXISTS (SELECT 1 FROM t WHERE k = 'b');
 END;
 INSERT INTO office.t VALUES ('a', NULL, 1), ('b', 'a', 2);
 UPDATE office.t SET other = 'b' WHERE k = 'a';
@@ -755,3 +755,115 @@ SELECT * FROM office.p ORDER BY sku;
 --= 0042|Tea|1
 --= 50|Salt|5
 --= 51|Pepper|6
+
+-- # a-row-whose-key-was-changed-takes-its-children-and-its-unique-value-along-to-other-files
+PRAGMA foreign_keys = ON;
+ATTACH 'office.db' AS office;
+CREATE TABLE main.users(name TEXT PRIMARY KEY NOT NULL, email TEXT UNIQUE, points INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE main.posts(id INT PRIMARY KEY NOT NULL, author TEXT NOT NULL REFERENCES users ON UPDATE CASCADE ON DELETE CASCADE);
+CREATE TABLE office.users(name TEXT PRIMARY KEY NOT NULL, email TEXT UNIQUE, points INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE office.posts(id INT PRIMARY KEY NOT NULL, author TEXT NOT NULL REFERENCES users ON UPDATE CASCADE ON DELETE CASCADE);
+SELECT counter_replicate('main.users', 'points'), counter_replicate('main.posts');
+--= 0|0
+SELECT counter_replicate('office.users', 'points'), counter_replicate('office.posts');
+--= 0|0
+INSERT INTO main.users VALUES ('ann', 'ann@x', 3), ('bob', 'bob@x', 4);
+INSERT INTO main.posts VALUES (1, 'ann'), (2, 'bob'), (3, 'ann');
+SELECT sum(rows_changed) FROM counter_sync('office');
+--= 5
+UPDATE main.users SET name = 'anna' WHERE name = 'ann';
+SELECT count(note) FROM counter_sync('office');
+--= 0
+SELECT * FROM office.users ORDER BY name;
+--= anna|ann@x|3
+--= bob|bob@x|4
+SELECT * FROM office.posts ORDER BY id;
+--= 1|anna
+--= 2|bob
+--= 3|anna
+PRAGMA defer_foreign_keys;
+--= 0
+UPDATE office.users SET name = 'ann' WHERE name = 'anna';
+BEGIN;
+PRAGMA defer_foreign_keys = ON;
+SELECT count(note) FROM counter_pull('office');
+--= 0
+PRAGMA defer_foreign_keys;
+--= 1
+COMMIT;
+SELECT * FROM main.posts ORDER BY id;
+--= 1|ann
+--= 2|bob
+--= 3|ann
+
+-- # a-row-that-was-made-anew-with-the-children-and-the-name-of-a-deleted-one-arrives
+PRAGMA foreign_keys = ON;
+ATTACH 'office.db' AS office;
+CREATE TABLE main.kinds(id INT PRIMARY KEY NOT NULL, name TEXT NOT NULL UNIQUE);
+CREATE TABLE main.items(id INT PRIMARY KEY NOT NULL, kind INTEGER NOT NULL REFERENCES kinds, title TEXT);
+CREATE TABLE office.kinds(id INT PRIMARY KEY NOT NULL, name TEXT NOT NULL UNIQUE);
+CREATE TABLE office.items(id INT PRIMARY KEY NOT NULL, kind INTEGER NOT NULL REFERENCES kinds ON DELETE RESTRICT, title TEXT);
+SELECT counter_replicate('main.kinds'), counter_replicate('main.items');
+--= 0|0
+SELECT counter_replicate('office.kinds'), counter_replicate('office.items');
+--= 0|0
+INSERT INTO main.kinds VALUES (1, 'Food');
+INSERT INTO main.items VALUES (1, 1, 'Tea'), (2, 1, 'Jam');
+SELECT sum(rows_changed) FROM counter_sync('office');
+--= 3
+INSERT INTO main.kinds VALUES (2, 'Food 2');
+UPDATE main.items SET kind = 2;
+DELETE FROM main.kinds WHERE id = 1;
+UPDATE main.kinds SET name = 'Food';
+SELECT count(note) FROM counter_sync('office');
+--= 0
+SELECT * FROM office.kinds, office.items ORDER BY 3;
+--= 2|Food|1|2|Tea
+--= 2|Food|2|2|Jam
+
+-- # rows-that-refer-to-each-other-by-columns-that-may-not-be-null-arrive
+PRAGMA foreign_keys = ON;
+ATTACH 'office.db' AS office;
+CREATE TABLE main.person(id INT PRIMARY KEY NOT NULL, partner INTEGER NOT NULL REFERENCES person, name TEXT);
+CREATE TABLE office.person(id INT PRIMARY KEY NOT NULL, partner INTEGER NOT NULL REFERENCES person, name TEXT);
+SELECT counter_replicate('main.person'), counter_replicate('office.person');
+--= 0|0
+BEGIN;
+PRAGMA defer_foreign_keys = ON;
+INSERT INTO main.person VALUES (1, 2, 'ann'), (2, 1, 'bob');
+COMMIT;
+SELECT rows_changed, note FROM counter_sync('office');
+--= 2|NULL
+SELECT * FROM office.person ORDER BY id;
+--= 1|2|ann
+--= 2|1|bob
+DELETE FROM office.person;
+SELECT rows_changed, note FROM counter_sync('office');
+--= 2|NULL
+SELECT count(*) FROM main.person;
+--= 0
+
+-- # a-child-that-shows-another-value-and-still-refers-to-a-row-that-has-ended-keeps-it
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY NOT NULL, name TEXT);
+CREATE TABLE main.c(k TEXT PRIMARY KEY NOT NULL, up TEXT REFERENCES p ON DELETE CASCADE, name TEXT CHECK (length(name) < 4));
+CREATE TABLE office.p(k TEXT PRIMARY KEY NOT NULL, name TEXT);
+CREATE TABLE office.c(k TEXT PRIMARY KEY NOT NULL, up TEXT REFERENCES p ON DELETE CASCADE, name TEXT);
+SELECT counter_replicate('main.p'), counter_replicate('main.c');
+--= 0|0
+SELECT counter_replicate('office.p'), counter_replicate('office.c');
+--= 0|0
+INSERT INTO main.p VALUES ('p', 'P');
+INSERT INTO main.c VALUES ('c', 'p', 'one');
+SELECT sum(rows_changed) FROM counter_sync('office');
+--= 2
+UPDATE office.c SET name = 'much longer';
+DELETE FROM office.p;
+PRAGMA foreign_keys = ON;
+SELECT note IS NULL FROM counter_pull('office') ORDER BY table_name;
+--= 0
+--= 0
+SELECT * FROM main.c;
+--= c|p|one
+SELECT * FROM main.p;
+--= p|P
