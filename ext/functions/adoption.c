@@ -519,6 +519,18 @@ static void decide_key(const adoption *all, adoptee *table)
 
 /* ---- one table ------------------------------------------------------------------------------- */
 
+/* Refuses a table for which triggers cannot be made. Returns whether it is refused. */
+static bool is_trigger_taken(const adoption *all, adoptee *table, const char *counters)
+{
+    const ctr_named *taken = ctr_triggers_taken(all->objects, counters);
+    if (taken)
+        decide(
+            table, ADOPTION_REFUSED,
+            ctr_text_print(all->conn, "there is another trigger %s, on %s", taken->name, taken->on),
+            "create it under another name");
+    return taken != NULL;
+}
+
 static void decide_ordinary(const adoption *all, adoptee *table)
 {
     adopted_columns key;
@@ -552,6 +564,8 @@ static void decide_ordinary(const adoption *all, adoptee *table)
         decide(table, ADOPTION_REFUSED,
                ctr_text_print(conn, "another table has the name %s", counters),
                "rename that table");
+    else if (is_trigger_taken(all, table, counters))
+        return;
     else if (key.n == 0)
         decide_key(all, table);
     else if (!takes_columns(all, table))
@@ -610,6 +624,7 @@ static void decide_tracked(const adoption *all, adoptee *table, ctr_tab *tab, co
     ctr_tracked *tracked = missing || !table->replicated ? NULL : ctr_tracked_hold(tab);
     if (tracked) columns = ctr_warnings_of_columns(tracked, tab);
     ctr_tracked_release(tracked);
+    if (missing && is_trigger_taken(all, table, tab->table)) return;
     if (lost && ctr_constraints_numbers_keys(&table->ordinary))
         decide_autoincrement(conn, table, lost,
                              "declare it again in the migration, or call sqlite-counter adopt, "

@@ -1135,7 +1135,7 @@ static void drop_former(tracking_call *call)
         call->birth = ctr_text_copy(call->conn, entry.birth);
     ctr_catalog_close_entry(&entry);
     ctr_run_do(&run, CTR_SQL_OPENINGS_KEEP, NULL);
-    ctr_triggers_drop(call->conn, call->schema, call->counters);
+    ctr_triggers_drop(call->file, call->counters);
     ctr_run_do(&run, CTR_SQL_TRACK_DROP, NULL);
     ctr_tracked_close(&call->tracked);
     ctr_shape_close(&call->shape);
@@ -1277,7 +1277,7 @@ static int64_t tracking_untrack(tracking_call *call)
         n = call->shape.n_counters;
         ctr_rights_refuse_new_id(call->file);
         note_untracked(call);
-        ctr_triggers_drop(call->conn, call->schema, call->counters);
+        ctr_triggers_drop(call->file, call->counters);
         ctr_run_do(&run, CTR_SQL_TRACK_DROP, NULL);
         return n;
     }
@@ -1287,7 +1287,7 @@ static int64_t tracking_untrack(tracking_call *call)
         /* SQLite changes no table while a trigger names a missing column. The names in the triggers
          * are noted, for they may be newer than the notes. */
         ctr_tracked_note(call->file, call->counters, &call->shape);
-        ctr_triggers_drop(call->conn, call->schema, call->counters);
+        ctr_triggers_drop(call->file, call->counters);
     }
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
     for (int i = 0; i < call->n && ctr_rc(call->conn) == SQLITE_OK; i++)

@@ -59,6 +59,8 @@ CREATE TABLE d(k TEXT PRIMARY KEY);
 CREATE VIEW d_counters AS SELECT 1;
 CREATE TABLE e(k "a'b" PRIMARY KEY);
 CREATE TABLE f(_seq INTEGER PRIMARY KEY);
+CREATE TABLE g(k TEXT PRIMARY KEY);
+CREATE TRIGGER g_counters_insert AFTER INSERT ON g BEGIN SELECT 1; END;
 SELECT table_name, kind, column_name, finding, remedy FROM counter_plan WHERE kind = 'refused';
 --= a|refused|k|it has rows with NULL in the key k|give these rows a key, or leave it at home
 --= b|refused|id|it has the key 9007199254740992, and files give out keys below 2^53|give its rows smaller keys, or leave it at home
@@ -66,6 +68,7 @@ SELECT table_name, kind, column_name, finding, remedy FROM counter_plan WHERE ki
 --= d|refused|k|another table has the name d_counters|rename that table, or leave it at home
 --= e|refused|k|the type of the key column k must be plain words, not a'b|change its declaration, or leave it at home
 --= f|refused|_seq|the column name _seq is reserved|change its declaration, or leave it at home
+--= g|refused|k|there is another trigger g_counters_insert, on g|create it under another name, or leave it at home
 
 -- # tables-that-belong-to-one-file-stay-at-home
 CREATE TABLE django_migrations(id INTEGER PRIMARY KEY AUTOINCREMENT, app TEXT);
