@@ -152,6 +152,15 @@ void ctr_constraints_read_shape(ctr_shape *shape, ctr_conn *conn, const char *sc
                         table);
 }
 
+void ctr_constraints_read_key(ctr_shape *shape, ctr_conn *conn, const char *schema,
+                              const char *table, const ctr_ordinary *ordinary)
+{
+    const trackable want = {.conn = conn, .schema = schema, .table = table, .shape = shape};
+    ctr_shape_open(conn, shape, (int)ordinary->n);
+    for (size_t i = 0; i < ordinary->n && ctr_rc(conn) == SQLITE_OK; i++)
+        if (ordinary->columns[i].key >= 0) take_column(&want, &ordinary->columns[i]);
+}
+
 /* The key of any other table has an index. */
 bool ctr_constraints_numbers_keys(const ctr_ordinary *ordinary)
 {

@@ -562,6 +562,10 @@ void ctr_constraints_read_shape(ctr_shape *shape, ctr_conn *conn, const char *sc
                                 const char *table, const char *const *names, int n,
                                 const ctr_tracked *tracked);
 
+/* Reads the key alone, as the columns of `ordinary` say, also one that the table is yet to get. */
+void ctr_constraints_read_key(ctr_shape *shape, ctr_conn *conn, const char *schema,
+                              const char *table, const ctr_ordinary *ordinary);
+
 /* Fails if SQLite itself gives out the key of a row that is inserted without one: the key is the
  * row id. Such a PRIMARY KEY alone has no index. The shape is that of the table. */
 void ctr_constraints_refuse_own_keys(const ctr_shape *shape, ctr_conn *conn, const char *schema,

@@ -469,6 +469,26 @@ def test_keys_get_an_index_as_if_the_table_had_been_declared_so():
     assert len(stands("a.db", "SELECT * FROM p")) == 3 and len(stands("a.db", "SELECT * FROM q")) == 1
 
 
+KEYLESS = [
+    "k TEXT NOT NULL UNIQUE, v; CREATE UNIQUE INDEX i ON t(k)", "k TEXT NOT NULL UNIQUE, v; CREATE UNIQUE INDEX i ON t(k COLLATE NOCASE)",
+    "k TEXT NOT NULL, v, UNIQUE (k COLLATE NOCASE)", "k TEXT NOT NULL COLLATE NOCASE, v, UNIQUE (k); CREATE UNIQUE INDEX i ON t(k COLLATE BINARY)",
+    "k INTEGER NOT NULL, v TEXT NOT NULL UNIQUE; CREATE UNIQUE INDEX i ON t(k)", "k_id INTEGER, v_id INTEGER, UNIQUE (k_id, v_id)",
+    "k_id INTEGER, v_id INTEGER COLLATE RTRIM, UNIQUE (k_id, v_id COLLATE BINARY)", "k_id, v_id, UNIQUE (v_id, k_id)",
+    "k INT NOT NULL UNIQUE, v", "k_id, v_id; CREATE UNIQUE INDEX i ON t(k_id, v_id)", "k NOT NULL, v NOT NULL, w NOT NULL UNIQUE, UNIQUE (k, v DESC)"]
+
+
+@pytest.mark.parametrize("sql", KEYLESS)
+def test_a_table_gets_a_key_beside_any_unique_indexes(sql):
+    columns, _, index = sql.partition("; ")
+    create("a.db", f"CREATE TABLE t({columns})", index, "INSERT INTO t SELECT 1, 2" + (", 3" if "w" in columns else ""))
+    assert table(ok("adopt", "a.db"))[0][1] == "replicated, got a key"
+    assert stands("a.db", "PRAGMA integrity_check") == [("ok",)]
+    declared = sqlite3.connect(":memory:")
+    declared.execute(stands("a.db", "SELECT sql FROM sqlite_master WHERE name = 't'")[0][0])
+    of = "SELECT name, origin FROM pragma_index_list('t') WHERE origin <> 'c' ORDER BY name"
+    assert stands("a.db", of) == declared.execute(of).fetchall()
+
+
 def test_indexes_views_triggers_and_statistics_stay_untouched():
     create("a.db", "CREATE TABLE t(a_id INT, b_id INT, n)", "INSERT INTO t VALUES (1, 1, 1), (1, 2, 1)", "CREATE INDEX i ON t(n)",
            "CREATE VIEW v AS SELECT * FROM t", "CREATE TRIGGER g AFTER INSERT ON t BEGIN SELECT 1; END",

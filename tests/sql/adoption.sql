@@ -48,6 +48,30 @@ SELECT table_name, kind, finding, remedy FROM counter_plan WHERE kind = 'refused
 --= c|refused|it has no PRIMARY KEY, and NULL in x, y|give it a key, or leave it at home
 --= d|refused|it has no PRIMARY KEY, which identifies rows in all files|give it a key, or leave it at home
 
+-- # a-key-is-made-of-columns-that-sqlite-would-take-as-the-index-does
+CREATE TABLE a(n INTEGER NOT NULL UNIQUE, v);
+CREATE TABLE b(n INTEGER NOT NULL, k TEXT NOT NULL UNIQUE, v);
+CREATE UNIQUE INDEX b_n ON b(n);
+CREATE TABLE c(k TEXT NOT NULL UNIQUE, v);
+CREATE UNIQUE INDEX c_once_more ON c(k);
+CREATE TABLE d(k TEXT NOT NULL COLLATE NOCASE, v, UNIQUE (k COLLATE BINARY));
+CREATE TABLE e(k TEXT NOT NULL, v, UNIQUE (k COLLATE NOCASE));
+CREATE TABLE f(x_id INT, y_id INT, UNIQUE (x_id, y_id));
+CREATE TABLE g(x_id INT, y_id AS (x_id));
+CREATE TABLE h(_id TEXT NOT NULL UNIQUE, v);
+CREATE TABLE i(n INT NOT NULL UNIQUE, v);
+SELECT table_name, kind, finding, remedy, key_index FROM counter_plan WHERE kind <> 'unique';
+--= a|refused|it has no PRIMARY KEY, and as one the INTEGER n would replace the row ids|create it anew with a PRIMARY KEY, or leave it at home|NULL
+--= b|key|it has no PRIMARY KEY, and no two rows are equal in k|sqlite-counter adopt makes (k) its key|NULL
+--= c|key|it has no PRIMARY KEY, and no two rows are equal in k|sqlite-counter adopt makes (k) its key|NULL
+--= d|refused|it has no PRIMARY KEY, and its UNIQUE index compares k by BINARY, the column itself by NOCASE|create it anew with a PRIMARY KEY, or leave it at home|NULL
+--= e|key|it has no PRIMARY KEY, and no two rows are equal in k|sqlite-counter adopt makes (k) its key|"k"
+--= f|key|it has no PRIMARY KEY, and no two rows are equal in x_id, y_id|sqlite-counter adopt makes (x_id, y_id) its key|NULL
+--= g|refused|it has no PRIMARY KEY, which identifies rows in all files|give it a key, or leave it at home|NULL
+--= h|refused|the column name _id is reserved|change its declaration, or leave it at home|NULL
+--= i|key|it has no PRIMARY KEY, and no two rows are equal in n|sqlite-counter adopt makes (n) its key|NULL
+--= i|key values|the application gives out its numbers: two rows that got one number in two files become one row|let SQLite give them out, by INTEGER PRIMARY KEY AUTOINCREMENT, or use UUIDs|NULL
+
 -- # a-key-that-counter-replicate-refuses-is-refused-by-the-plan
 CREATE TABLE a(k TEXT PRIMARY KEY, v);
 INSERT INTO a VALUES (NULL, 1);
