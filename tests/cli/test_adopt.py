@@ -523,6 +523,28 @@ def test_what_was_wrong_before_keeps_no_application_from_being_adopted():
     assert stands("a.db", "PRAGMA journal_mode") == [("wal",)]
 
 
+@pytest.mark.parametrize("sql", [
+    "mail TEXT CHECK (matches(mail))", "mail TEXT CHECK (mail <> 'a@b')", "mail TEXT, n AS (matches(mail)) UNIQUE"])
+@pytest.mark.parametrize("name", ["logs", "post_tags"])
+def test_what_an_integrity_check_cannot_check_or_found_before_stops_no_adoption(sql, name):
+    """A CHECK or an index with a function of the application, a row that breaks its CHECK since long, in a table that gets a key or not."""
+    db = sqlite3.connect("a.db", isolation_level=None)
+    db.create_function("matches", 1, lambda text: True, deterministic=True)
+    db.execute("PRAGMA ignore_check_constraints = ON")
+    if name == "logs":
+        db.executescript("CREATE TABLE post_tags(post_id INTEGER NOT NULL, tag_id TEXT NOT NULL); INSERT INTO post_tags VALUES (1, 'x')")
+    db.execute(f"CREATE TABLE {name}(a_id INT, b_id INT, {sql})")
+    db.execute(f"INSERT INTO {name}(a_id, b_id, mail) VALUES (1, 1, 'a@b')")
+    db.close()
+    assert {line[1] for line in table(ok("adopt", "a.db"))} == {"replicated, got a key"}
+
+
+def test_a_foreign_key_to_columns_that_become_a_key_stops_no_adoption():
+    create("a.db", "CREATE TABLE p(a_id INT, b_id INT, n)", "INSERT INTO p VALUES (1, 1, 1)",
+           "CREATE TABLE c(id TEXT PRIMARY KEY, x INT, y INT, FOREIGN KEY (x, y) REFERENCES p(a_id, b_id))", "INSERT INTO c VALUES ('c', 1, 1)")
+    assert [line[1] for line in table(ok("adopt", "a.db"))] == ["replicated", "replicated, got a key"]
+
+
 # ---- refused ----
 
 REFUSED = {
