@@ -1178,6 +1178,13 @@ static void plan_write(const adoption *all, const adoption_write *write)
                                 "its own",
                                 write->trigger, table->name),
                  remedy);
+    else if (on == table && write->verb == WRITE_UPDATE)
+        plan_row(all, on, "trigger", NULL,
+                 ctr_text_print(conn,
+                                "%s writes rows of its own table: what it writes when a change is "
+                                "merged may differ from file to file, as the time does",
+                                write->trigger),
+                 "give it the condition WHEN NOT counter_merging()");
     else if (on != table)
         plan_row(all, on, "trigger", NULL,
                  ctr_text_print(conn,

@@ -165,6 +165,7 @@ CREATE TRIGGER sets AFTER UPDATE ON a BEGIN UPDATE OR IGNORE totals SET o = (SEL
 CREATE TRIGGER pairs AFTER UPDATE ON a BEGIN UPDATE totals SET (m, o) = (SELECT 1, 2) WHERE k = NEW.id; END;
 CREATE TRIGGER removes AFTER DELETE ON a BEGIN DELETE FROM totals WHERE k = OLD.id; END;
 CREATE TRIGGER touches AFTER UPDATE OF n ON a BEGIN UPDATE a SET at = 'now' WHERE id = NEW.id; END;
+CREATE TRIGGER trims AFTER INSERT ON a BEGIN DELETE FROM a WHERE id < NEW.id; END;
 CREATE TRIGGER at_home AFTER INSERT ON sessions BEGIN INSERT INTO audit(what) VALUES ('x'); END;
 CREATE TRIGGER asks AFTER INSERT ON totals WHEN NOT counter_merging() BEGIN INSERT INTO audit(what) VALUES ('x'); END;
 SELECT table_name, column_name, finding, remedy FROM counter_plan WHERE kind = 'trigger';
@@ -173,6 +174,7 @@ SELECT table_name, column_name, finding, remedy FROM counter_plan WHERE kind = '
 --= a|NULL|pairs writes rows of totals: each file that merges a change does so once more, later than all others|give it the condition WHEN NOT counter_merging(), or leave totals at home
 --= a|NULL|removes deletes rows of totals: each file that merges a change does so once more, later than all others|give it the condition WHEN NOT counter_merging(), or leave totals at home
 --= a|NULL|sets writes rows of totals: each file that merges a change does so once more, later than all others|give it the condition WHEN NOT counter_merging(), or leave totals at home
+--= a|NULL|touches writes rows of its own table: what it writes when a change is merged may differ from file to file, as the time does|give it the condition WHEN NOT counter_merging()
 --= a|NULL|writes inserts into audit: each file that merges a change adds a row of its own|give it the condition WHEN NOT counter_merging(), or leave audit at home
 SELECT table_name, column_name, finding FROM counter_plan WHERE kind = 'counter';
 --= totals|n|a trigger adds to it, and the sum is right in all files only as a counter
