@@ -388,6 +388,15 @@ static void decide_numbers(const adoption *all, adoptee *table, const char *quot
     }
 }
 
+/* Returns a name that a column of the key must not have, or NULL. */
+static const char *reserved_key(const adoptee *table)
+{
+    const char *name;
+    for (int i = 0; (name = ctr_ordinary_key(&table->ordinary, i)); i++)
+        if (ctr_declaration_reserves(name)) return name;
+    return NULL;
+}
+
 /* Refuses what counter_replicate would refuse. Returns whether it takes the columns and the key,
  * which the table has or gets. */
 static bool takes_columns(const adoption *all, adoptee *table, bool gets_key)
@@ -396,6 +405,13 @@ static bool takes_columns(const adoption *all, adoptee *table, bool gets_key)
     ctr_shape shape = {0};
     ctr_conn *conn = all->conn;
     const ctr_tracked none = {.conn = conn};
+    const char *reserved = reserved_key(table);
+    if (reserved) {
+        decide(table, ADOPTION_REFUSED,
+               ctr_text_print(conn, "the column name %s is reserved", reserved),
+               "rename the column, here and in the other files");
+        return false;
+    }
     ctr_problem_try(conn, &wrong);
     if (gets_key)
         ctr_constraints_read_key(&shape, conn, all->schema, table->name, &table->ordinary);

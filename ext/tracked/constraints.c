@@ -80,8 +80,10 @@ static void take_column(const trackable *want, const ctr_described *column)
         (key < 0 && !is_named(want, name) && ctr_tracked_counter(want->tracked, name) < 0))
         return;
     if (ctr_declaration_reserves(name))
-        ctr_problem_set(want->conn, SQLITE_ERROR, "%s: the column name %s is reserved", want->table,
-                        name);
+        ctr_problem_set(want->conn, SQLITE_ERROR,
+                        "%s: the column name %s is reserved: rename the column, here and in the "
+                        "other files",
+                        want->table, name);
     if (key >= 0 && is_named(want, name))
         ctr_problem_set(want->conn, SQLITE_ERROR,
                         "%s: column %s is part of the key and cannot be tracked", want->table,

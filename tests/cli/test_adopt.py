@@ -559,6 +559,8 @@ REFUSED = {
                          "it has the key 9007199254740993, and files give out keys below 2^53: give its rows smaller keys"),
     "a name that is taken": ("CREATE TABLE t(k TEXT PRIMARY KEY); CREATE VIEW t_counters AS SELECT 1",
                              "another table has the name t_counters: rename that table"),
+    "a key as on Android": ("CREATE TABLE t(_id INTEGER PRIMARY KEY AUTOINCREMENT, title)",
+                            "the column name _id is reserved: rename the column, here and in the other files"),
     "a type in parentheses": ("CREATE TABLE t(k \"a'b\" PRIMARY KEY)",
                               "the type of the key column k must be plain words, not a'b: change its declaration"),
 }

@@ -68,7 +68,7 @@ SELECT table_name, kind, finding, remedy, key_index FROM counter_plan WHERE kind
 --= e|key|it has no PRIMARY KEY, and no two rows are equal in k|sqlite-counter adopt makes (k) its key|"k"
 --= f|key|it has no PRIMARY KEY, and no two rows are equal in x_id, y_id|sqlite-counter adopt makes (x_id, y_id) its key|NULL
 --= g|refused|it has no PRIMARY KEY, which identifies rows in all files|give it a key, or leave it at home|NULL
---= h|refused|the column name _id is reserved|change its declaration, or leave it at home|NULL
+--= h|refused|the column name _id is reserved|rename the column, here and in the other files, or leave it at home|NULL
 --= i|key|it has no PRIMARY KEY, and no two rows are equal in n|sqlite-counter adopt makes (n) its key|NULL
 --= i|key values|the application gives out its numbers: two rows that got one number in two files become one row|let SQLite give them out, by INTEGER PRIMARY KEY AUTOINCREMENT, or use UUIDs|NULL
 
@@ -91,7 +91,7 @@ SELECT table_name, kind, column_name, finding, remedy FROM counter_plan WHERE ki
 --= c|refused|id|it has the key 9007199254740992, and files give out keys below 2^53|give its rows smaller keys, or call counter_replicate('c', 'keys=spread 63'), whose keys JavaScript rounds, or leave it at home
 --= d|refused|k|another table has the name d_counters|rename that table, or leave it at home
 --= e|refused|k|the type of the key column k must be plain words, not a'b|change its declaration, or leave it at home
---= f|refused|_seq|the column name _seq is reserved|change its declaration, or leave it at home
+--= f|refused|_seq|the column name _seq is reserved|rename the column, here and in the other files, or leave it at home
 --= g|refused|k|there is another trigger g_counters_insert, on g|create it under another name, or leave it at home
 
 -- # tables-that-belong-to-one-file-stay-at-home

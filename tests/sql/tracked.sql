@@ -481,7 +481,7 @@ SELECT counter_track('taken', 'n');
 --! counter_track: taken: the counter table other was created with this name, by which files match their tables
 CREATE TABLE odd(k TEXT PRIMARY KEY, n INTEGER, _n INTEGER, counter_x INTEGER);
 SELECT counter_track('odd', '_n');
---! counter_track: odd: the column name _n is reserved
+--! counter_track: odd: the column name _n is reserved: rename the column, here and in the other files
 SELECT counter_track('odd', 'k');
 --! counter_track: odd: column k is part of the key and cannot be tracked
 SELECT counter_track('odd', 'n', 'N');
