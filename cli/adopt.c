@@ -200,11 +200,11 @@ static void compile_all(cli_file *file, bool notes)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* Returns the number of rows that lack a parent; -1 where a foreign key refers to columns that are
- * no key, which SQLite cannot check. */
-static int64_t count_orphans(cli_file *file)
+/* Returns what the statement counts; -1 where SQLite cannot check: a foreign key refers to columns
+ * that are no key, an index needs a function of the application. */
+static int64_t count_faults(cli_file *file, const char *sql)
 {
-    sqlite3_stmt *statement = cli_prepare(file, CLI_SQL_ADOPT_COUNT_ORPHANS);
+    sqlite3_stmt *statement = cli_prepare(file, sql);
     int rc = statement ? sqlite3_step(statement) : SQLITE_ERROR;
     int64_t n = rc == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : -1;
     if (statement && rc != SQLITE_ROW && (rc & 0xff) != SQLITE_ERROR) cli_fail_file(file, "");
@@ -212,14 +212,11 @@ static int64_t count_orphans(cli_file *file)
     return n;
 }
 
-static void check_integrity(cli_file *file)
+/* Fails if there are more faults than there were before. */
+static void check_faults(cli_file *file, const char *sql, int64_t before, const char *what)
 {
-    if (cli_integer(file, CLI_SQL_ADOPT_COUNT_KEYS) == 0) return;
-    sqlite3_stmt *row = cli_prepare(file, CLI_SQL_ADOPT_INTEGRITY);
-    if (cli_step(file, row) && strcmp((const char *)sqlite3_column_text(row, 0), "ok") != 0)
-        cli_fail(file->c, "%s: the integrity check says: %s", file->path,
-                 sqlite3_column_text(row, 0));
-    sqlite3_finalize(row);
+    if (before >= 0 && count_faults(file, sql) > before)
+        cli_fail(file->c, "%s: %s", file->path, what);
 }
 
 void cli_adopt(cli *c, const cli_arguments *given)
@@ -234,12 +231,14 @@ void cli_adopt(cli *c, const cli_arguments *given)
     compile_all(&file, true);
     cli_run(&file, CLI_SQL_ADOPT_PLAN);
     leave_tables(&file, given);
-    int64_t orphans = count_orphans(&file);
+    int64_t orphans = count_faults(&file, CLI_SQL_ADOPT_COUNT_ORPHANS);
+    int64_t damage = count_faults(&file, CLI_SQL_ADOPT_COUNT_DAMAGE);
     write_declarations(&file);
     cli_call(&file, "counter_replicate_all", given->asks, given->n_asks);
-    check_integrity(&file);
-    if (count_orphans(&file) > orphans)
-        cli_fail(c, "%s: rows lack their parents: PRAGMA foreign_key_check lists them", file.path);
+    check_faults(&file, CLI_SQL_ADOPT_COUNT_DAMAGE, damage,
+                 "PRAGMA integrity_check finds more in tables that got a key than before");
+    check_faults(&file, CLI_SQL_ADOPT_COUNT_ORPHANS, orphans,
+                 "rows lack their parents: PRAGMA foreign_key_check lists them");
     compile_all(&file, false);
     if (!given->dry_run) cli_end(&file);
     print_rows(&file, given->json ? CLI_SQL_ADOPT_DONE_JSON : CLI_SQL_ADOPT_DONE, given->json,

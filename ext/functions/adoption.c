@@ -388,15 +388,35 @@ static void decide_numbers(const adoption *all, adoptee *table, const char *quot
     }
 }
 
-/* Refuses what counter_replicate would refuse. Returns whether it takes the columns and the key. */
-static bool takes_columns(const adoption *all, adoptee *table)
+/* Returns a name that a column of the key must not have, or NULL. */
+static const char *reserved_key(const adoptee *table)
+{
+    const char *name;
+    for (int i = 0; (name = ctr_ordinary_key(&table->ordinary, i)); i++)
+        if (ctr_declaration_reserves(name)) return name;
+    return NULL;
+}
+
+/* Refuses what counter_replicate would refuse. Returns whether it takes the columns and the key,
+ * which the table has or gets. */
+static bool takes_columns(const adoption *all, adoptee *table, bool gets_key)
 {
     ctr_problem wrong;
     ctr_shape shape = {0};
     ctr_conn *conn = all->conn;
     const ctr_tracked none = {.conn = conn};
+    const char *reserved = reserved_key(table);
+    if (reserved) {
+        decide(table, ADOPTION_REFUSED,
+               ctr_text_print(conn, "the column name %s is reserved", reserved),
+               "rename the column, here and in the other files");
+        return false;
+    }
     ctr_problem_try(conn, &wrong);
-    ctr_constraints_read_shape(&shape, conn, all->schema, table->name, NULL, 0, &none);
+    if (gets_key)
+        ctr_constraints_read_key(&shape, conn, all->schema, table->name, &table->ordinary);
+    else
+        ctr_constraints_read_shape(&shape, conn, all->schema, table->name, NULL, 0, &none);
     if (ctr_rc(conn) == SQLITE_OK) ctr_constraints_refuse_collations(conn, &shape, table->name);
     ctr_problem_end(&wrong);
     if (wrong.rc == SQLITE_ERROR) {
@@ -412,19 +432,26 @@ static bool takes_columns(const adoption *all, adoptee *table)
     return takes;
 }
 
+/* Returns the collation of a column, in the arena; NULL on error. */
+static const char *collation_of(const adoption *all, const adoptee *table, const char *column)
+{
+    const char *collation = NULL;
+    ctr_conn *conn = all->conn;
+    ctr_problem_sqlite(conn,
+                       sqlite3_table_column_metadata(conn->db, all->schema, table->name, column,
+                                                     NULL, &collation, NULL, NULL, NULL));
+    return collation && ctr_rc(conn) == SQLITE_OK ? ctr_text_print(conn, "%s", collation) : NULL;
+}
+
 /* Returns the collation of some column that this connection lacks, in the arena, or NULL. */
 static const char *missing_collation(const adoption *all, const adoptee *table)
 {
     const char *missing = NULL;
     ctr_conn *conn = all->conn;
     for (size_t i = 0; i < table->ordinary.n && !missing && ctr_rc(conn) == SQLITE_OK; i++) {
-        const char *collation = NULL;
         ctr_problem lacks;
-        ctr_problem_sqlite(conn, sqlite3_table_column_metadata(conn->db, all->schema, table->name,
-                                                               table->ordinary.columns[i].name,
-                                                               NULL, &collation, NULL, NULL, NULL));
-        if (!collation || ctr_pack_folds(collation) || ctr_rc(conn) != SQLITE_OK) continue;
-        const char *name = ctr_text_print(conn, "%s", collation);
+        const char *name = collation_of(all, table, table->ordinary.columns[i].name);
+        if (!name || ctr_pack_folds(name)) continue;
         ctr_run run = ctr_run_on(conn, all->schema, NULL);
         run.slots.name = name;
         ctr_problem_try(conn, &lacks);
@@ -448,36 +475,120 @@ static size_t reference_size(const char *column)
     return 0;
 }
 
-/* Lists the columns of a UNIQUE index that could be a key. Returns its name, or NULL. */
-static const char *list_unique(const adoptee *table, adopted_columns *list)
+/* Appends a column to the key that the table gets. */
+static void add_key_column(adoptee *table, adopted_columns *list, const char *name)
 {
-    const ctr_ordinary *ordinary = &table->ordinary;
-    for (size_t i = 0; i < ordinary->n_terms; i++) {
-        bool fits = ordinary->terms[i].number == 0;
-        size_t n = 0;
-        for (size_t k = i; fits && k < ordinary->n_terms; k++, n++) {
-            const ctr_term *term = &ordinary->terms[k];
-            if (k > i && term->number == 0) break;
-            const ctr_described *column =
-                term->name ? ctr_ordinary_column(ordinary, term->name) : NULL;
-            fits = column && column->not_null && !column->generated && !term->is_partial;
-        }
-        for (size_t k = 0; fits && k < n; k++) add_column(list, ordinary->terms[i + k].name);
-        if (fits) return ordinary->terms[i].index;
+    for (size_t i = 0; i < table->ordinary.n; i++)
+        if (sqlite3_stricmp(table->ordinary.columns[i].name, name) == 0)
+            table->ordinary.columns[i].key = list->n;
+    add_column(list, name);
+}
+
+/* Returns the number of columns of the index that begins with a term. */
+static size_t index_size(const ctr_ordinary *ordinary, size_t first)
+{
+    size_t n = 1;
+    while (first + n < ordinary->n_terms && ordinary->terms[first + n].number > 0) n++;
+    return n;
+}
+
+/* Returns whether the terms of an index are columns that are never NULL. */
+static bool identifies(const ctr_ordinary *ordinary, const ctr_term *terms, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const ctr_described *column =
+            terms[i].name ? ctr_ordinary_column(ordinary, terms[i].name) : NULL;
+        if (!column || !column->not_null || column->generated || terms[i].is_partial) return false;
+    }
+    return true;
+}
+
+/* Returns why the columns of a UNIQUE index, which are never NULL, cannot be a PRIMARY KEY, or
+ * NULL. They can if they differ wherever the index says so; BINARY tells apart what any collation
+ * does. */
+static const char *not_of_key(const adoption *all, const adoptee *table, const ctr_term *terms,
+                              size_t n)
+{
+    ctr_conn *conn = all->conn;
+    const ctr_described *first = ctr_ordinary_column(&table->ordinary, terms->name);
+    if (n == 1 && first && first->type && sqlite3_stricmp(first->type, "INTEGER") == 0)
+        return ctr_text_print(conn, "as one the INTEGER %s would replace the row ids", terms->name);
+    for (size_t i = 0; i < n && ctr_rc(conn) == SQLITE_OK; i++) {
+        const char *collation = collation_of(all, table, terms[i].name);
+        if (!collation || !terms[i].collation || sqlite3_stricmp(collation, "BINARY") == 0 ||
+            sqlite3_stricmp(collation, terms[i].collation) == 0)
+            continue;
+        return ctr_text_print(conn, "its UNIQUE index compares %s by %s, the column itself by %s",
+                              terms[i].name, terms[i].collation, collation);
     }
     return NULL;
 }
 
+/* Lists the columns of a UNIQUE index that could be a key. Returns why there is none if an index
+ * only seems to be one. */
+static const char *list_unique(const adoption *all, adoptee *table, adopted_columns *list)
+{
+    const char *why = NULL;
+    const ctr_ordinary *ordinary = &table->ordinary;
+    for (size_t i = 0, n = 0; i < ordinary->n_terms; i += n) {
+        const ctr_term *terms = &ordinary->terms[i];
+        n = index_size(ordinary, i);
+        if (!identifies(ordinary, terms, n)) continue;
+        const char *because = not_of_key(all, table, terms, n);
+        for (size_t k = 0; !because && k < n; k++) add_key_column(table, list, terms[k].name);
+        if (!because) return NULL;
+        why = because;
+    }
+    return why;
+}
+
+/* Returns whether a UNIQUE constraint has the index that a PRIMARY KEY on the listed columns needs:
+ * SQLite makes one index for both. */
+static bool has_constraint(const adoption *all, const adoptee *table)
+{
+    const ctr_ordinary *ordinary = &table->ordinary;
+    for (size_t i = 0, n = 0; i < ordinary->n_terms; i += n) {
+        const ctr_term *terms = &ordinary->terms[i];
+        n = index_size(ordinary, i);
+        bool is = strncmp(terms->index, "sqlite_autoindex_", 17) == 0 &&
+                  !ctr_ordinary_key(ordinary, (int)n);
+        for (size_t k = 0; is && k < n; k++) {
+            const char *name = ctr_ordinary_key(ordinary, (int)k);
+            const char *collation = name ? collation_of(all, table, name) : NULL;
+            is = collation && terms[k].name && terms[k].collation &&
+                 sqlite3_stricmp(name, terms[k].name) == 0 &&
+                 sqlite3_stricmp(collation, terms[k].collation) == 0;
+        }
+        if (is) return true;
+    }
+    return false;
+}
+
 /* The columns that a table of pairs, or of links with further columns, is about. */
-static void list_pair(const adoption *all, const adoptee *table, adopted_columns *list)
+static void list_pair(const adoption *all, adoptee *table, adopted_columns *list)
 {
     const ctr_ordinary *ordinary = &table->ordinary;
     for (size_t i = 0; i < ordinary->n; i++) {
         const ctr_described *column = &ordinary->columns[i];
-        if (ordinary->n == 2 || link_from(all, table, column->name) ||
-            reference_size(column->name) > 0)
-            add_column(list, column->name);
+        if (!column->generated && (ordinary->n == 2 || link_from(all, table, column->name) ||
+                                   reference_size(column->name) > 0))
+            add_key_column(table, list, column->name);
     }
+}
+
+/* Decides for a table whose rows the listed columns identify. */
+static void decide_listed(const adoption *all, adoptee *table, const adopted_columns *list)
+{
+    ctr_conn *conn = all->conn;
+    const char *key = ctr_text_print(conn, ", PRIMARY KEY (%s)", list->as_quoted);
+    if (!takes_columns(all, table, true)) return;
+    table->declaration = written_at(conn, table->sql, ctr_word_before_constraint(table->sql), key);
+    table->index = has_constraint(all, table) ? NULL : list->as_quoted;
+    decide(
+        table, ADOPTION_KEY,
+        ctr_text_print(conn, "it has no PRIMARY KEY, and no two rows are equal in %s", table->keys),
+        ctr_text_print(conn, "sqlite-counter adopt makes (%s) its key", table->keys));
+    if (!table->declaration) refuse_text(table);
 }
 
 static void decide_key(const adoption *all, adoptee *table)
@@ -485,12 +596,16 @@ static void decide_key(const adoption *all, adoptee *table)
     adopted_columns list;
     ctr_conn *conn = all->conn;
     begin_columns(&list);
-    const char *index = list_unique(table, &list);
-    if (!index) list_pair(all, table, &list);
+    const char *why = list_unique(all, table, &list);
+    bool is_unique = list.n > 0;
+    if (!is_unique && !why) list_pair(all, table, &list);
     end_columns(conn, &list);
     if (ctr_rc(conn) != SQLITE_OK) return;
     table->keys = list.as_names;
-    if (!index && list.n != 2) {
+    if (why) {
+        decide(table, ADOPTION_REFUSED, ctr_text_print(conn, "it has no PRIMARY KEY, and %s", why),
+               "create it anew with a PRIMARY KEY");
+    } else if (!is_unique && list.n != 2) {
         table->keys = "";
         decide(table, ADOPTION_REFUSED, "it has no PRIMARY KEY, which identifies rows in all files",
                "give it a key");
@@ -498,26 +613,30 @@ static void decide_key(const adoption *all, adoptee *table)
         decide(table, ADOPTION_REFUSED,
                ctr_text_print(conn, "it has no PRIMARY KEY, and NULL in %s", table->keys),
                "give it a key");
-    } else if (!index && ask_of_table(all, table, CTR_SQL_ADOPTION_HAS_TWINS, list.as_quoted, "")) {
+    } else if (!is_unique &&
+               ask_of_table(all, table, CTR_SQL_ADOPTION_HAS_TWINS, list.as_quoted, "")) {
         decide(table, ADOPTION_REFUSED,
                ctr_text_print(conn, "it has no PRIMARY KEY, and rows that are equal in %s",
                               table->keys),
                "make these rows differ");
     } else if (ctr_rc(conn) == SQLITE_OK) {
-        const char *key = ctr_text_print(conn, ", PRIMARY KEY (%s)", list.as_quoted);
-        bool has_index = index && strncmp(index, "sqlite_autoindex_", 17) == 0;
-        table->declaration =
-            written_at(conn, table->sql, ctr_word_before_constraint(table->sql), key);
-        table->index = has_index ? NULL : list.as_quoted;
-        decide(table, ADOPTION_KEY,
-               ctr_text_print(conn, "it has no PRIMARY KEY, and no two rows are equal in %s",
-                              table->keys),
-               ctr_text_print(conn, "sqlite-counter adopt makes (%s) its key", table->keys));
-        if (!table->declaration) refuse_text(table);
+        decide_listed(all, table, &list);
     }
 }
 
 /* ---- one table ------------------------------------------------------------------------------- */
+
+/* Refuses a table for which triggers cannot be made. Returns whether it is refused. */
+static bool is_trigger_taken(const adoption *all, adoptee *table, const char *counters)
+{
+    const ctr_named *taken = ctr_triggers_taken(all->objects, counters);
+    if (taken)
+        decide(
+            table, ADOPTION_REFUSED,
+            ctr_text_print(all->conn, "there is another trigger %s, on %s", taken->name, taken->on),
+            "create it under another name");
+    return taken != NULL;
+}
 
 static void decide_ordinary(const adoption *all, adoptee *table)
 {
@@ -552,9 +671,11 @@ static void decide_ordinary(const adoption *all, adoptee *table)
         decide(table, ADOPTION_REFUSED,
                ctr_text_print(conn, "another table has the name %s", counters),
                "rename that table");
+    else if (is_trigger_taken(all, table, counters))
+        return;
     else if (key.n == 0)
         decide_key(all, table);
-    else if (!takes_columns(all, table))
+    else if (!takes_columns(all, table, false))
         return;
     else if (ctr_constraints_numbers_keys(&table->ordinary))
         decide_numbers(all, table, key.as_quoted);
@@ -610,6 +731,7 @@ static void decide_tracked(const adoption *all, adoptee *table, ctr_tab *tab, co
     ctr_tracked *tracked = missing || !table->replicated ? NULL : ctr_tracked_hold(tab);
     if (tracked) columns = ctr_warnings_of_columns(tracked, tab);
     ctr_tracked_release(tracked);
+    if (missing && is_trigger_taken(all, table, tab->table)) return;
     if (lost && ctr_constraints_numbers_keys(&table->ordinary))
         decide_autoincrement(conn, table, lost,
                              "declare it again in the migration, or call sqlite-counter adopt, "
@@ -1072,6 +1194,13 @@ static void plan_write(const adoption *all, const adoption_write *write)
                                 "its own",
                                 write->trigger, table->name),
                  remedy);
+    else if (on == table && write->verb == WRITE_UPDATE)
+        plan_row(all, on, "trigger", NULL,
+                 ctr_text_print(conn,
+                                "%s writes rows of its own table: what it writes when a change is "
+                                "merged may differ from file to file, as the time does",
+                                write->trigger),
+                 "give it the condition WHEN NOT counter_merging()");
     else if (on != table)
         plan_row(all, on, "trigger", NULL,
                  ctr_text_print(conn,

@@ -1164,7 +1164,7 @@ static void drop_former(tracking_call *call)
         call->birth = ctr_text_copy(call->conn, entry.birth);
     ctr_catalog_close_entry(&entry);
     ctr_run_do(&run, CTR_SQL_OPENINGS_KEEP, NULL);
-    ctr_triggers_drop(call->conn, call->schema, call->counters);
+    ctr_triggers_drop(call->file, call->counters);
     ctr_run_do(&run, CTR_SQL_TRACK_DROP, NULL);
     ctr_tracked_close(&call->tracked);
     ctr_shape_close(&call->shape);
@@ -1306,7 +1306,7 @@ static int64_t tracking_untrack(tracking_call *call)
         n = call->shape.n_counters;
         ctr_rights_refuse_new_id(call->file);
         note_untracked(call);
-        ctr_triggers_drop(call->conn, call->schema, call->counters);
+        ctr_triggers_drop(call->file, call->counters);
         ctr_run_do(&run, CTR_SQL_TRACK_DROP, NULL);
         return n;
     }
@@ -1316,7 +1316,7 @@ static int64_t tracking_untrack(tracking_call *call)
     if (ctr_rc(call->conn) == SQLITE_OK) ctr_tracked_note(call->file, call->counters, &call->shape);
     /* SQLite changes no table while a trigger names a missing column. */
     if (!whole && ctr_rc(call->conn) == SQLITE_OK)
-        ctr_triggers_drop(call->conn, call->schema, call->counters);
+        ctr_triggers_drop(call->file, call->counters);
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
     for (int i = 0; i < call->n && ctr_rc(call->conn) == SQLITE_OK; i++)
         n += drop_tracked_column(call, call->names[i]);

@@ -80,8 +80,10 @@ static void take_column(const trackable *want, const ctr_described *column)
         (key < 0 && !is_named(want, name) && ctr_tracked_counter(want->tracked, name) < 0))
         return;
     if (ctr_declaration_reserves(name))
-        ctr_problem_set(want->conn, SQLITE_ERROR, "%s: the column name %s is reserved", want->table,
-                        name);
+        ctr_problem_set(want->conn, SQLITE_ERROR,
+                        "%s: the column name %s is reserved: rename the column, here and in the "
+                        "other files",
+                        want->table, name);
     if (key >= 0 && is_named(want, name))
         ctr_problem_set(want->conn, SQLITE_ERROR,
                         "%s: column %s is part of the key and cannot be tracked", want->table,
@@ -150,6 +152,15 @@ void ctr_constraints_read_shape(ctr_shape *shape, ctr_conn *conn, const char *sc
         ctr_problem_set(conn, SQLITE_ERROR,
                         "%s has no PRIMARY KEY, which must identify its rows in other files",
                         table);
+}
+
+void ctr_constraints_read_key(ctr_shape *shape, ctr_conn *conn, const char *schema,
+                              const char *table, const ctr_ordinary *ordinary)
+{
+    const trackable want = {.conn = conn, .schema = schema, .table = table, .shape = shape};
+    ctr_shape_open(conn, shape, (int)ordinary->n);
+    for (size_t i = 0; i < ordinary->n && ctr_rc(conn) == SQLITE_OK; i++)
+        if (ordinary->columns[i].key >= 0) take_column(&want, &ordinary->columns[i]);
 }
 
 /* The key of any other table has an index. */

@@ -562,6 +562,10 @@ void ctr_constraints_read_shape(ctr_shape *shape, ctr_conn *conn, const char *sc
                                 const char *table, const char *const *names, int n,
                                 const ctr_tracked *tracked);
 
+/* Reads the key alone, as the columns of `ordinary` say, also one that the table is yet to get. */
+void ctr_constraints_read_key(ctr_shape *shape, ctr_conn *conn, const char *schema,
+                              const char *table, const ctr_ordinary *ordinary);
+
 /* Fails if SQLite itself gives out the key of a row that is inserted without one: the key is the
  * row id. Such a PRIMARY KEY alone has no index. The shape is that of the table. */
 void ctr_constraints_refuse_own_keys(const ctr_shape *shape, ctr_conn *conn, const char *schema,
@@ -633,9 +637,13 @@ int ctr_triggers_check(ctr_file *file, const char *counters);
 /* Returns whether the triggers are those that would be made now; false on error. */
 bool ctr_triggers_are_whole(ctr_file *file, const char *counters);
 
-/* Create the triggers in place of existing ones, and drop them. */
+/* Returns a trigger of the application that has the name of one of ours; NULL if none has. */
+const ctr_named *ctr_triggers_taken(const ctr_objects *objects, const char *counters);
+
+/* Create the triggers in place of existing ones, and drop them. The first fails if the application
+ * has one of such a name, which the second keeps. */
 void ctr_triggers_create(ctr_tracked *tracked, ctr_file *file);
-void ctr_triggers_drop(ctr_conn *conn, const char *schema, const char *counters);
+void ctr_triggers_drop(ctr_file *file, const char *counters);
 
 /* Call it after a merge has added or dropped the counters `raised`: creates the triggers again, for
  * the columns that are tracked already. A counter that another file dropped and added again has no

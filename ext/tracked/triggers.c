@@ -369,12 +369,21 @@ static char *trigger_texts_get(const ctr_tracked *tracked, int nth)
 
 /* ---- the triggers in the file ---------------------------------------------------------------- */
 
+/* Our triggers insert events into the counter table, and no one else does. */
+static bool says_event(const ctr_named *trigger, ctr_conn *conn, const char *counters)
+{
+    const char *writes = ctr_text_print(conn, "\"%w\"(_event", counters);
+    return trigger->sql && strstr(trigger->sql, writes);
+}
+
 const char *ctr_triggers_table(const ctr_objects *objects, const char *counters)
 {
-    const ctr_named *trigger = NULL;
-    for (int i = 0; i < CTR_N_TRIGGERS && !trigger; i++)
-        trigger = ctr_schema_objects_trigger(objects, counters, TRIGGERS[i].suffix);
-    return trigger ? trigger->on : NULL;
+    for (int i = 0; i < CTR_N_TRIGGERS && ctr_rc(objects->conn) == SQLITE_OK; i++) {
+        const ctr_named *trigger =
+            ctr_schema_objects_trigger(objects, counters, TRIGGERS[i].suffix);
+        if (trigger && says_event(trigger, objects->conn, counters)) return trigger->on;
+    }
+    return NULL;
 }
 
 static bool is_trigger_of(const char *trigger, const char *counters)
@@ -495,31 +504,42 @@ static void refuse_broken(const ctr_tracked *tracked, const char *trigger)
                     ctr_tracked_function(tracked), tracked->table);
 }
 
-void ctr_triggers_drop(ctr_conn *conn, const char *schema, const char *counters)
+const ctr_named *ctr_triggers_taken(const ctr_objects *objects, const char *counters)
 {
+    for (int i = 0; i < CTR_N_TRIGGERS && ctr_rc(objects->conn) == SQLITE_OK; i++) {
+        const ctr_named *stored = ctr_schema_objects_trigger(objects, counters, TRIGGERS[i].suffix);
+        if (stored && !says_event(stored, objects->conn, counters)) return stored;
+    }
+    return NULL;
+}
+
+void ctr_triggers_drop(ctr_file *file, const char *counters)
+{
+    bool ours[CTR_N_TRIGGERS] = {false};
+    const ctr_objects *objects = ctr_file_objects(file);
+    for (int i = 0; i < CTR_N_TRIGGERS && objects; i++) {
+        const ctr_named *stored = ctr_schema_objects_trigger(objects, counters, TRIGGERS[i].suffix);
+        ours[i] = stored && says_event(stored, file->conn, counters);
+    }
     for (int i = 0; i < CTR_N_TRIGGERS; i++) {
-        const char *name = ctr_text_print(conn, "%s_%s", counters, TRIGGERS[i].suffix);
-        ctr_run run = ctr_run_on(conn, schema, counters);
+        if (!ours[i]) continue;
+        const char *name = ctr_text_print(file->conn, "%s_%s", counters, TRIGGERS[i].suffix);
+        ctr_run run = ctr_run_on(file->conn, file->schema, counters);
         run.slots.name = name;
         ctr_run_do(&run, CTR_SQL_TRACK_DROP_TRIGGER, NULL);
     }
 }
 
-/* Fails if a trigger of the application on another table has the name of one of ours. After a
- * rebuild of the tracked table, ours may still stand on the old one. */
+/* Fails if a trigger of the application has the name of one of ours. After a rebuild of the tracked
+ * table, ours may still stand on the old one. */
 static void refuse_taken_name(const ctr_tracked *tracked, const ctr_objects *objects)
 {
-    const char *writes = ctr_text_print(tracked->conn, "\"%w\"(_event", tracked->counters);
-    for (int i = 0; i < CTR_N_TRIGGERS && ctr_rc(tracked->conn) == SQLITE_OK; i++) {
-        const char *suffix = TRIGGERS[i].suffix;
-        const ctr_named *stored = ctr_schema_objects_trigger(objects, tracked->counters, suffix);
-        if (stored && stored->on && stored->sql &&
-            sqlite3_stricmp(stored->on, tracked->table) != 0 && !strstr(stored->sql, writes))
-            ctr_problem_set(tracked->conn, SQLITE_ERROR,
-                            "%s: there is another trigger %s_%s, on %s; tracking makes one of this "
-                            "name",
-                            tracked->table, tracked->counters, suffix, stored->on);
-    }
+    const ctr_named *taken = objects ? ctr_triggers_taken(objects, tracked->counters) : NULL;
+    if (taken)
+        ctr_problem_set(tracked->conn, SQLITE_ERROR,
+                        "%s: there is another trigger %s, on %s; tracking makes one of this name: "
+                        "create it under another name",
+                        tracked->table, taken->name, taken->on);
 }
 
 static int read_terms(ctr_tracked *tracked)
@@ -533,7 +553,7 @@ void ctr_triggers_create(ctr_tracked *tracked, ctr_file *file)
     refuse_taken_name(tracked, ctr_file_objects(file));
     read_terms(tracked);
     if (ctr_rc(file->conn) != SQLITE_OK) return;
-    ctr_triggers_drop(tracked->conn, tracked->schema, tracked->counters);
+    ctr_triggers_drop(file, tracked->counters);
     for (int i = 0; i < CTR_N_TRIGGERS && ctr_rc(file->conn) == SQLITE_OK; i++) {
         char *text = trigger_texts_get(tracked, i);
         if (text)

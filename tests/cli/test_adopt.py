@@ -469,6 +469,26 @@ def test_keys_get_an_index_as_if_the_table_had_been_declared_so():
     assert len(stands("a.db", "SELECT * FROM p")) == 3 and len(stands("a.db", "SELECT * FROM q")) == 1
 
 
+KEYLESS = [
+    "k TEXT NOT NULL UNIQUE, v; CREATE UNIQUE INDEX i ON t(k)", "k TEXT NOT NULL UNIQUE, v; CREATE UNIQUE INDEX i ON t(k COLLATE NOCASE)",
+    "k TEXT NOT NULL, v, UNIQUE (k COLLATE NOCASE)", "k TEXT NOT NULL COLLATE NOCASE, v, UNIQUE (k); CREATE UNIQUE INDEX i ON t(k COLLATE BINARY)",
+    "k INTEGER NOT NULL, v TEXT NOT NULL UNIQUE; CREATE UNIQUE INDEX i ON t(k)", "k_id INTEGER, v_id INTEGER, UNIQUE (k_id, v_id)",
+    "k_id INTEGER, v_id INTEGER COLLATE RTRIM, UNIQUE (k_id, v_id COLLATE BINARY)", "k_id, v_id, UNIQUE (v_id, k_id)",
+    "k INT NOT NULL UNIQUE, v", "k_id, v_id; CREATE UNIQUE INDEX i ON t(k_id, v_id)", "k NOT NULL, v NOT NULL, w NOT NULL UNIQUE, UNIQUE (k, v DESC)"]
+
+
+@pytest.mark.parametrize("sql", KEYLESS)
+def test_a_table_gets_a_key_beside_any_unique_indexes(sql):
+    columns, _, index = sql.partition("; ")
+    create("a.db", f"CREATE TABLE t({columns})", index, "INSERT INTO t SELECT 1, 2" + (", 3" if "w" in columns else ""))
+    assert table(ok("adopt", "a.db"))[0][1] == "replicated, got a key"
+    assert stands("a.db", "PRAGMA integrity_check") == [("ok",)]
+    declared = sqlite3.connect(":memory:")
+    declared.execute(stands("a.db", "SELECT sql FROM sqlite_master WHERE name = 't'")[0][0])
+    of = "SELECT name, origin FROM pragma_index_list('t') WHERE origin <> 'c' ORDER BY name"
+    assert stands("a.db", of) == declared.execute(of).fetchall()
+
+
 def test_indexes_views_triggers_and_statistics_stay_untouched():
     create("a.db", "CREATE TABLE t(a_id INT, b_id INT, n)", "INSERT INTO t VALUES (1, 1, 1), (1, 2, 1)", "CREATE INDEX i ON t(n)",
            "CREATE VIEW v AS SELECT * FROM t", "CREATE TRIGGER g AFTER INSERT ON t BEGIN SELECT 1; END",
@@ -503,6 +523,28 @@ def test_what_was_wrong_before_keeps_no_application_from_being_adopted():
     assert stands("a.db", "PRAGMA journal_mode") == [("wal",)]
 
 
+@pytest.mark.parametrize("sql", [
+    "mail TEXT CHECK (matches(mail))", "mail TEXT CHECK (mail <> 'a@b')", "mail TEXT, n AS (matches(mail)) UNIQUE"])
+@pytest.mark.parametrize("name", ["logs", "post_tags"])
+def test_what_an_integrity_check_cannot_check_or_found_before_stops_no_adoption(sql, name):
+    """A CHECK or an index with a function of the application, a row that breaks its CHECK since long, in a table that gets a key or not."""
+    db = sqlite3.connect("a.db", isolation_level=None)
+    db.create_function("matches", 1, lambda text: True, deterministic=True)
+    db.execute("PRAGMA ignore_check_constraints = ON")
+    if name == "logs":
+        db.executescript("CREATE TABLE post_tags(post_id INTEGER NOT NULL, tag_id TEXT NOT NULL); INSERT INTO post_tags VALUES (1, 'x')")
+    db.execute(f"CREATE TABLE {name}(a_id INT, b_id INT, {sql})")
+    db.execute(f"INSERT INTO {name}(a_id, b_id, mail) VALUES (1, 1, 'a@b')")
+    db.close()
+    assert {line[1] for line in table(ok("adopt", "a.db"))} == {"replicated, got a key"}
+
+
+def test_a_foreign_key_to_columns_that_become_a_key_stops_no_adoption():
+    create("a.db", "CREATE TABLE p(a_id INT, b_id INT, n)", "INSERT INTO p VALUES (1, 1, 1)",
+           "CREATE TABLE c(id TEXT PRIMARY KEY, x INT, y INT, FOREIGN KEY (x, y) REFERENCES p(a_id, b_id))", "INSERT INTO c VALUES ('c', 1, 1)")
+    assert [line[1] for line in table(ok("adopt", "a.db"))] == ["replicated", "replicated, got a key"]
+
+
 # ---- refused ----
 
 REFUSED = {
@@ -517,6 +559,8 @@ REFUSED = {
                          "it has the key 9007199254740993, and files give out keys below 2^53: give its rows smaller keys"),
     "a name that is taken": ("CREATE TABLE t(k TEXT PRIMARY KEY); CREATE VIEW t_counters AS SELECT 1",
                              "another table has the name t_counters: rename that table"),
+    "a key as on Android": ("CREATE TABLE t(_id INTEGER PRIMARY KEY AUTOINCREMENT, title)",
+                            "the column name _id is reserved: rename the column, here and in the other files"),
     "a type in parentheses": ("CREATE TABLE t(k \"a'b\" PRIMARY KEY)",
                               "the type of the key column k must be plain words, not a'b: change its declaration"),
 }

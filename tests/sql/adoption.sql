@@ -48,6 +48,30 @@ SELECT table_name, kind, finding, remedy FROM counter_plan WHERE kind = 'refused
 --= c|refused|it has no PRIMARY KEY, and NULL in x, y|give it a key, or leave it at home
 --= d|refused|it has no PRIMARY KEY, which identifies rows in all files|give it a key, or leave it at home
 
+-- # a-key-is-made-of-columns-that-sqlite-would-take-as-the-index-does
+CREATE TABLE a(n INTEGER NOT NULL UNIQUE, v);
+CREATE TABLE b(n INTEGER NOT NULL, k TEXT NOT NULL UNIQUE, v);
+CREATE UNIQUE INDEX b_n ON b(n);
+CREATE TABLE c(k TEXT NOT NULL UNIQUE, v);
+CREATE UNIQUE INDEX c_once_more ON c(k);
+CREATE TABLE d(k TEXT NOT NULL COLLATE NOCASE, v, UNIQUE (k COLLATE BINARY));
+CREATE TABLE e(k TEXT NOT NULL, v, UNIQUE (k COLLATE NOCASE));
+CREATE TABLE f(x_id INT, y_id INT, UNIQUE (x_id, y_id));
+CREATE TABLE g(x_id INT, y_id AS (x_id));
+CREATE TABLE h(_id TEXT NOT NULL UNIQUE, v);
+CREATE TABLE i(n INT NOT NULL UNIQUE, v);
+SELECT table_name, kind, finding, remedy, key_index FROM counter_plan WHERE kind <> 'unique';
+--= a|refused|it has no PRIMARY KEY, and as one the INTEGER n would replace the row ids|create it anew with a PRIMARY KEY, or leave it at home|NULL
+--= b|key|it has no PRIMARY KEY, and no two rows are equal in k|sqlite-counter adopt makes (k) its key|NULL
+--= c|key|it has no PRIMARY KEY, and no two rows are equal in k|sqlite-counter adopt makes (k) its key|NULL
+--= d|refused|it has no PRIMARY KEY, and its UNIQUE index compares k by BINARY, the column itself by NOCASE|create it anew with a PRIMARY KEY, or leave it at home|NULL
+--= e|key|it has no PRIMARY KEY, and no two rows are equal in k|sqlite-counter adopt makes (k) its key|"k"
+--= f|key|it has no PRIMARY KEY, and no two rows are equal in x_id, y_id|sqlite-counter adopt makes (x_id, y_id) its key|NULL
+--= g|refused|it has no PRIMARY KEY, which identifies rows in all files|give it a key, or leave it at home|NULL
+--= h|refused|the column name _id is reserved|rename the column, here and in the other files, or leave it at home|NULL
+--= i|key|it has no PRIMARY KEY, and no two rows are equal in n|sqlite-counter adopt makes (n) its key|NULL
+--= i|key values|the application gives out its numbers: two rows that got one number in two files become one row|let SQLite give them out, by INTEGER PRIMARY KEY AUTOINCREMENT, or use UUIDs|NULL
+
 -- # a-key-that-counter-replicate-refuses-is-refused-by-the-plan
 CREATE TABLE a(k TEXT PRIMARY KEY, v);
 INSERT INTO a VALUES (NULL, 1);
@@ -59,13 +83,16 @@ CREATE TABLE d(k TEXT PRIMARY KEY);
 CREATE VIEW d_counters AS SELECT 1;
 CREATE TABLE e(k "a'b" PRIMARY KEY);
 CREATE TABLE f(_seq INTEGER PRIMARY KEY);
+CREATE TABLE g(k TEXT PRIMARY KEY);
+CREATE TRIGGER g_counters_insert AFTER INSERT ON g BEGIN SELECT 1; END;
 SELECT table_name, kind, column_name, finding, remedy FROM counter_plan WHERE kind = 'refused';
 --= a|refused|k|it has rows with NULL in the key k|give these rows a key, or leave it at home
 --= b|refused|id|it has the key 9007199254740992, and files give out keys below 2^53|give its rows smaller keys, or leave it at home
 --= c|refused|id|it has the key 9007199254740992, and files give out keys below 2^53|give its rows smaller keys, or call counter_replicate('c', 'keys=spread 63'), whose keys JavaScript rounds, or leave it at home
 --= d|refused|k|another table has the name d_counters|rename that table, or leave it at home
 --= e|refused|k|the type of the key column k must be plain words, not a'b|change its declaration, or leave it at home
---= f|refused|_seq|the column name _seq is reserved|change its declaration, or leave it at home
+--= f|refused|_seq|the column name _seq is reserved|rename the column, here and in the other files, or leave it at home
+--= g|refused|k|there is another trigger g_counters_insert, on g|create it under another name, or leave it at home
 
 -- # tables-that-belong-to-one-file-stay-at-home
 CREATE TABLE django_migrations(id INTEGER PRIMARY KEY AUTOINCREMENT, app TEXT);
@@ -138,6 +165,7 @@ CREATE TRIGGER sets AFTER UPDATE ON a BEGIN UPDATE OR IGNORE totals SET o = (SEL
 CREATE TRIGGER pairs AFTER UPDATE ON a BEGIN UPDATE totals SET (m, o) = (SELECT 1, 2) WHERE k = NEW.id; END;
 CREATE TRIGGER removes AFTER DELETE ON a BEGIN DELETE FROM totals WHERE k = OLD.id; END;
 CREATE TRIGGER touches AFTER UPDATE OF n ON a BEGIN UPDATE a SET at = 'now' WHERE id = NEW.id; END;
+CREATE TRIGGER trims AFTER INSERT ON a BEGIN DELETE FROM a WHERE id < NEW.id; END;
 CREATE TRIGGER at_home AFTER INSERT ON sessions BEGIN INSERT INTO audit(what) VALUES ('x'); END;
 CREATE TRIGGER asks AFTER INSERT ON totals WHEN NOT counter_merging() BEGIN INSERT INTO audit(what) VALUES ('x'); END;
 SELECT table_name, column_name, finding, remedy FROM counter_plan WHERE kind = 'trigger';
@@ -146,6 +174,7 @@ SELECT table_name, column_name, finding, remedy FROM counter_plan WHERE kind = '
 --= a|NULL|pairs writes rows of totals: each file that merges a change does so once more, later than all others|give it the condition WHEN NOT counter_merging(), or leave totals at home
 --= a|NULL|removes deletes rows of totals: each file that merges a change does so once more, later than all others|give it the condition WHEN NOT counter_merging(), or leave totals at home
 --= a|NULL|sets writes rows of totals: each file that merges a change does so once more, later than all others|give it the condition WHEN NOT counter_merging(), or leave totals at home
+--= a|NULL|touches writes rows of its own table: what it writes when a change is merged may differ from file to file, as the time does|give it the condition WHEN NOT counter_merging()
 --= a|NULL|writes inserts into audit: each file that merges a change adds a row of its own|give it the condition WHEN NOT counter_merging(), or leave audit at home
 SELECT table_name, column_name, finding FROM counter_plan WHERE kind = 'counter';
 --= totals|n|a trigger adds to it, and the sum is right in all files only as a counter

@@ -481,7 +481,7 @@ SELECT counter_track('taken', 'n');
 --! counter_track: taken: the counter table other was created with this name, by which files match their tables
 CREATE TABLE odd(k TEXT PRIMARY KEY, n INTEGER, _n INTEGER, counter_x INTEGER);
 SELECT counter_track('odd', '_n');
---! counter_track: odd: the column name _n is reserved
+--! counter_track: odd: the column name _n is reserved: rename the column, here and in the other files
 SELECT counter_track('odd', 'k');
 --! counter_track: odd: column k is part of the key and cannot be tracked
 SELECT counter_track('odd', 'n', 'N');
@@ -1175,12 +1175,36 @@ CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
 CREATE TABLE log(x);
 CREATE TRIGGER T_counters_insert AFTER INSERT ON log BEGIN INSERT INTO t VALUES(NEW.x, 1); END;
 SELECT counter_track('t', 'n');
---! counter_track: t: there is another trigger t_counters_insert, on log; tracking makes one of this name
+--! counter_track: t: there is another trigger T_counters_insert, on log; tracking makes one of this name: create it under another name
 SELECT name FROM sqlite_master WHERE name GLOB 'T_*';
 --= T_counters_insert
 DROP TRIGGER t_counters_insert;
 SELECT counter_track('t', 'n');
 --= 0
+
+-- # a-trigger-of-the-application-on-the-table-itself-is-kept
+CREATE TABLE posts(slug TEXT PRIMARY KEY NOT NULL, blog TEXT, likes INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE blogs(name TEXT PRIMARY KEY NOT NULL, posts INTEGER NOT NULL DEFAULT 0);
+CREATE TRIGGER posts_counters_row AFTER UPDATE ON posts BEGIN UPDATE blogs SET posts = posts + 1 WHERE name = NEW.blog; END;
+INSERT INTO blogs VALUES('x', 0);
+INSERT INTO posts VALUES('a', 'x', 0);
+SELECT counter_track('posts', 'likes');
+--! counter_track: posts: there is another trigger posts_counters_row, on posts; tracking makes one of this name: create it under another name
+SELECT counter_replicate('posts', 'likes');
+--! counter_replicate: posts: there is another trigger posts_counters_row, on posts; tracking makes one of this name: create it under another name
+SELECT name FROM sqlite_master WHERE name LIKE '%counter%';
+--= posts_counters_row
+UPDATE posts SET likes = 1;
+SELECT posts FROM blogs;
+--= 1
+DROP TRIGGER posts_counters_row;
+SELECT counter_track('posts', 'likes');
+--= 1
+CREATE TRIGGER posts_counters_row AFTER UPDATE ON posts BEGIN UPDATE blogs SET posts = posts + 1 WHERE name = NEW.blog; END;
+SELECT counter_untrack('posts');
+--= 1
+SELECT name FROM sqlite_master WHERE type = 'trigger';
+--= posts_counters_row
 
 -- # one-row-replaces-several
 CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER CHECK (n < 100), u TEXT UNIQUE, v INTEGER UNIQUE);
@@ -1278,26 +1302,26 @@ CREATE TRIGGER t_counters_insert BEFORE INSERT ON t BEGIN SELECT 1; END;
 SELECT state FROM counter_tracked;
 --= broken
 SELECT counter_track('t', 'n');
---= 0
+--! counter_track: t: there is another trigger t_counters_insert, on t; tracking makes one of this name: create it under another name
 DROP TRIGGER t_counters_insert;
 CREATE TRIGGER "t_counters_insert" BEFORE INSERT ON "t" BEGIN SELECT 1; END;
 SELECT counter_track('t', 'n');
---= 0
+--! counter_track: t: there is another trigger t_counters_insert, on t; tracking makes one of this name: create it under another name
 DROP TRIGGER t_counters_insert;
 CREATE TRIGGER "t_counters_insert" AFTER INSERT ON "t" BEGIN SELECT 1; END;
 INSERT INTO t VALUES('b', 2, 2);
 SELECT counter_track('t', 'n');
---= 1
+--! counter_track: t: there is another trigger t_counters_insert, on t; tracking makes one of this name: create it under another name
 DROP TRIGGER t_counters_insert;
 CREATE TRIGGER "t_counters_insert" AFTER INSERT ON "t" BEGIN
 INSERT INTO "t_counters" SELECT NULL, NULL WHERE 0; END;
 SELECT counter_track('t', 'n');
---= 0
+--! counter_track: t: there is another trigger t_counters_insert, on t; tracking makes one of this name: create it under another name
 DROP TRIGGER t_counters_insert;
 CREATE TRIGGER "t_counters_insert" AFTER INSERT ON "t" BEGIN
 INSERT INTO "t_counters"(_event, "k", "n") SELECT 'inserted', NEW."k", NEW."n"; END;
 SELECT counter_track('t', 'n');
---= 0
+--= 1
 DROP TRIGGER t_counters_insert;
 CREATE TRIGGER "t_counters_insert" AFTER INSERT ON "t" BEGIN
 INSERT INTO "t_counters"(_event, "k", "k", "x", "n")
@@ -1310,6 +1334,9 @@ DROP TRIGGER t_counters_before_insert;
 CREATE TRIGGER t_counters_before_insert BEFORE INSERT ON t BEGIN SELECT 1; END;
 SELECT state FROM counter_tracked;
 --= broken
+SELECT counter_track('t', 'n');
+--! counter_track: t: there is another trigger t_counters_before_insert, on t; tracking makes one of this name: create it under another name
+DROP TRIGGER t_counters_before_insert;
 SELECT counter_track('t', 'n');
 --= 0
 SELECT * FROM t_counters;
