@@ -8,6 +8,8 @@ import os
 import pathlib
 import random
 import shutil
+import sqlite3
+import threading
 import time
 from urllib.parse import quote
 
@@ -482,6 +484,37 @@ def test_both_servers_skip_the_same_shards_of_others_and_say_the_same(shop, ask,
         for left in "-wal", "-shm":
             pathlib.Path(server.shop.path + left).unlink(missing_ok=True)
     assert answers[0][0][-1]["skipped"] > 0 and all(one == answers[0] for one in answers)
+
+
+def behind_a_writer(url, path):
+    """Between a server and a device: whenever an answer comes, somebody else has begun to write the file of the device."""
+
+    def application(environ, start):
+        writer = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        body = environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"]))
+        headers = {name: environ[f"HTTP_{name}".upper()] for name in ("Authorization", "Content_Encoding") if f"HTTP_{name}".upper() in environ}
+        status, _, answer = request(f"{url}?{environ['QUERY_STRING']}", "POST", body, **headers)
+        writer.execute("BEGIN IMMEDIATE")
+        writer.execute("INSERT INTO notes VALUES (1)")
+        threading.Timer(0.3, lambda: writer.execute("COMMIT")).start()
+        start(f"{status} as the server says", [("Content-Type", "application/x-ndjson")])
+        return [answer]
+
+    return application
+
+
+@pytest.mark.parametrize("mode", ["wal", "delete"])
+def test_a_client_waits_for_another_process_that_writes_its_file_while_an_answer_comes(shop, ask, all_names, served, mode):
+    server = served(SERVERS[0])
+    for name in all_names:
+        one = shop(name)
+        one(f"PRAGMA journal_mode = {mode}")
+        one("CREATE TABLE notes(n)")
+        with serving(behind_a_writer(server.url, one.path)) as url:
+            for n in 1, 2:
+                one.count(name)
+                ask(name)("http", one.path, url=url, token=server.token(one))
+                assert server.shop.content()[0][name] == n
 
 
 @pytest.mark.parametrize("kind", DRAWN)
