@@ -454,6 +454,26 @@ def test_a_copy_that_uploads_first_does_not_take_the_id_of_its_original(shop, as
     assert server.shop.content()[0] == {"tea": 23 * len(names)}
 
 
+def test_a_copy_that_keeps_the_name_of_its_original_uploads_nothing_and_takes_no_id(counter, shop, ask, all_names, served, tmp_path):
+    server = served(SERVERS[0])
+    for name in all_names:
+        db = sqlite3.connect(tmp_path / f"{name}.db", isolation_level=None)
+        counter.load(db)
+        db.execute("SELECT counter_init(?)", [f"home:{name}"]).fetchall()
+        db.close()
+        original = shop(name)
+        original.count(name, 5)
+        original("VACUUM INTO ?", f"{original.path}.copy")
+        copy = shop(None, f"{original.path}.copy")
+        with pytest.raises(Failed, match="main is 'home:.*' and does not count, .* SELECT counter_fork\\('main'\\) gives it"):
+            ask(name)("http", copy.path, url=server.url, token=server.token(copy))
+        copy("SELECT counter_fork()")
+        copy.count(name, 7)
+        for one in copy, original, copy:
+            assert ask(name)("http", one.path, url=server.url, token=server.token(one))["warnings"] == []
+        assert server.shop.content()[0][name] == 12 and copy.content() == original.content()
+
+
 def post(server, token, lines):
     status, _, answer = request(server.url, "POST", "".join(f"{line}\n" for line in lines).encode(), Authorization=f"Bearer {token}")
     assert status == 200, answer
