@@ -11,6 +11,7 @@ import shutil
 import sqlite3
 import threading
 import time
+from types import SimpleNamespace
 from urllib.parse import quote
 
 import pytest
@@ -521,6 +522,23 @@ def behind_a_writer(url, path):
         return [answer]
 
     return application
+
+
+@pytest.mark.parametrize("kind", SERVERS[:2])
+def test_a_client_of_a_file_that_has_no_counter_tables_is_told_so(counter, shop, ask, all_names, served, kind, tmp_path):
+    bare = SimpleNamespace(counter=counter, path=str(tmp_path / "bare.db"), db=sqlite3.connect(tmp_path / "bare.db", isolation_level=None))
+    counter.load(bare.db)
+    bare.db.execute("CREATE TABLE products(sku TEXT PRIMARY KEY, name TEXT, stock INTEGER NOT NULL DEFAULT 0)")
+    server = served(kind, bare)
+    for name in all_names:
+        one = shop(name)
+        for _ in "no", "still no":  # the second time it has counted
+            one.count("tea")
+            with pytest.raises(Failed) as failed:
+                ask(name)("http", one.path, url=server.url, token=server.token(one))
+            assert str(failed.value).rstrip().endswith(
+                "counter_receive: the served file has no counter tables: whoever runs the server creates those of the devices in it, or calls "
+                "counter_replicate() or counter_track() for its tables")
 
 
 @pytest.mark.parametrize("mode", ["wal", "delete"])
