@@ -21,11 +21,24 @@ enum {
     BODY_BYTES = 4 << 20,        /* of a body that goes up */
     ANSWER_BYTES_MOST = 1 << 28, /* bytes, as they come */
     STATUS_SIZE = 4,             /* of a line of its own */
-    OK = 200
+    OK = 200,
+    BUSY = 503,
+    TRIES = 3,   /* of a request, as the packages do */
+    PAUSE = 1000 /* milliseconds between them: what a server that is locked asks for */
 };
 
 /* Exit statuses of curl. */
-enum { CURL_WRONG_NAME = 51 /* of curls before 7.62 */, CURL_NOT_TRUSTED = 60, CURL_BAD_CA = 77 };
+enum {
+    CURL_CUT_SHORT = 18,
+    CURL_TIMEOUT = 28,
+    CURL_WRONG_NAME = 51, /* of curls before 7.62 */
+    CURL_NO_ANSWER = 52,
+    CURL_NOT_SENT = 55,
+    CURL_NOT_RECEIVED = 56,
+    CURL_NOT_TRUSTED = 60,
+    CURL_BAD_CA = 77,
+    CURL_STREAM_ENDED = 92
+};
 
 extern char **environ;
 
@@ -205,10 +218,40 @@ static void fail_request(server *s, int status)
     if (sentence)
         cli_fail(c, "%s: %d: %s", s->url, status, sentence);
     else
-        cli_fail(c, "%s: answers with the status %d, which is none of docs/batches.md", s->url,
-                 status);
+        cli_fail(c,
+                 "%s: answers with the status %d, but not as a server of sqlite-counter does: is "
+                 "that the URL of one?",
+                 s->url, status);
     sqlite3_free(answer);
     sqlite3_free(sentence);
+}
+
+/* Returns whether the server was there and gave no answer, or was busy: to ask twice does no harm,
+ * for what has come before changes nothing. */
+static bool is_to_be_repeated(const server *s, int status)
+{
+    switch (s->ended) {
+    case 0: return status == BUSY;
+    case CURL_CUT_SHORT:
+    case CURL_TIMEOUT:
+    case CURL_NO_ANSWER:
+    case CURL_NOT_SENT:
+    case CURL_NOT_RECEIVED:
+    case CURL_STREAM_ENDED: return true;
+    default: return false;
+    }
+}
+
+/* Runs curl, again if there was no answer. Returns the status; 0: there is no whole answer. */
+static int run_curl_patiently(server *s, const char *config)
+{
+    int status = run_curl(s, config);
+    for (int tried = 1; tried < TRIES && !s->file->c->failed && is_to_be_repeated(s, status);
+         tried++) {
+        sqlite3_sleep(PAUSE);
+        status = run_curl(s, config);
+    }
+    return status;
 }
 
 /* Asks the server; its answer is then in s->answer. `body`: a file to send, or NULL: nothing. */
@@ -241,7 +284,7 @@ static void request(server *s, const char *parameters, const char *body)
     add_option(config, "data-binary", data ? data : "");
     char *text = sqlite3_str_finish(config);
     if (!text || !url || !bearer || !data) cli_fail(c, "out of memory");
-    int status = run_curl(s, text ? text : "");
+    int status = run_curl_patiently(s, text ? text : "");
     if (!c->failed && status == 0) fail_curl(s);
     if (!c->failed && status != OK) fail_request(s, status);
     sqlite3_free(text);

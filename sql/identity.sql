@@ -144,6 +144,9 @@ SELECT 1 FROM main.counter_statements;
 -- The instance and the witness of a memory database are in another memory database of the process,
 -- which lives as long as a connection that counts in the first. The mark is a setting of the open
 -- database that is not in its content and has no effect in memory.
+-- name: INSTANCE_OPTIONS
+PRAGMA compile_options;
+
 -- name: INSTANCE_MARK
 PRAGMA "{schema}".journal_size_limit;
 

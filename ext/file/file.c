@@ -372,44 +372,11 @@ static int renew_once(ctr_file *file)
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-static void say_refusal(const ctr_file *file)
-{
-    if (strcmp(file->identity.refuses, CTR_REFUSES_RETIRED) == 0) {
-        ctr_problem_set(file->conn, SQLITE_ERROR,
-                        "%s was retired and does not count any more: SELECT "
-                        "counter_fork('%s') gives it a new random id",
-                        file->schema, file->schema);
-        return;
-    }
-    if (strcmp(file->identity.refuses, CTR_REFUSES_REPLACED) == 0) {
-        ctr_problem_set(
-            file->conn, SQLITE_ERROR,
-            "%s is '%s' and does not count any more, because another file has taken over that "
-            "name: SELECT counter_fork('%s') gives it a new random id",
-            file->schema, file->identity.name, file->schema);
-        return;
-    }
-    if (strcmp(file->identity.refuses, CTR_REFUSES_NUMBERS) == 0) {
-        ctr_problem_set(
-            file->conn, SQLITE_ERROR,
-            "%s does not count: its file system changed the inode number of the file three times "
-            "in a day, and each change costs a replica id; SELECT counter_trust_witness('%s') "
-            "relies on the extended attribute alone, SELECT counter_fork('%s') takes a new id now",
-            file->schema, file->schema, file->schema);
-        return;
-    }
-    ctr_problem_set(
-        file->conn, SQLITE_ERROR,
-        "%s is '%s' and does not count, because another file may count under that name (%s): "
-        "SELECT counter_fork('%s') gives it a new random id",
-        file->schema, file->identity.name, file->identity.refuses, file->schema);
-}
-
 bool ctr_file_prepare_to_count(ctr_file *file)
 {
     if (!ctr_file_identity(file)) return false;
     if (*file->identity.refuses) {
-        say_refusal(file);
+        ctr_identity_say_refusal(file->conn, &file->identity, file->schema);
         return false;
     }
     if (file->identity.turn == CTR_TURN_WAITS && ctr_conn_enter(file->conn)) {

@@ -446,6 +446,13 @@ void ctr_identity_offer_fork(ctr_conn *conn, const char *schema);
 /* Fails with "no replica id: run SELECT counter_init() ...". */
 int ctr_identity_missing(ctr_conn *conn, const char *schema);
 
+/* Fails with the reason why a file does not count, and how it does again. */
+void ctr_identity_say_refusal(ctr_conn *conn, const ctr_identity *identity, const char *schema);
+
+/* Returns whether the id is that of another file: this one has a name and is a copy, which does not
+ * count until it gets an id of its own. */
+bool ctr_identity_is_of_original(const ctr_identity *identity);
+
 /* The replicas and the epochs of names that a file knows: counter_sources.
  *
  * It has the files that this file pulled from, with their witnesses; in a file that is about to

@@ -81,6 +81,44 @@ int ctr_identity_missing(ctr_conn *conn, const char *schema)
         schema);
 }
 
+void ctr_identity_say_refusal(ctr_conn *conn, const ctr_identity *identity, const char *schema)
+{
+    if (strcmp(identity->refuses, CTR_REFUSES_RETIRED) == 0) {
+        ctr_problem_set(conn, SQLITE_ERROR,
+                        "%s was retired and does not count any more: SELECT "
+                        "counter_fork('%s') gives it a new random id",
+                        schema, schema);
+        return;
+    }
+    if (strcmp(identity->refuses, CTR_REFUSES_REPLACED) == 0) {
+        ctr_problem_set(
+            conn, SQLITE_ERROR,
+            "%s is '%s' and does not count any more, because another file has taken over that "
+            "name: SELECT counter_fork('%s') gives it a new random id",
+            schema, identity->name, schema);
+        return;
+    }
+    if (strcmp(identity->refuses, CTR_REFUSES_NUMBERS) == 0) {
+        ctr_problem_set(
+            conn, SQLITE_ERROR,
+            "%s does not count: its file system changed the inode number of the file three times "
+            "in a day, and each change costs a replica id; SELECT counter_trust_witness('%s') "
+            "relies on the extended attribute alone, SELECT counter_fork('%s') takes a new id now",
+            schema, schema, schema);
+        return;
+    }
+    ctr_problem_set(
+        conn, SQLITE_ERROR,
+        "%s is '%s' and does not count, because another file may count under that name (%s): "
+        "SELECT counter_fork('%s') gives it a new random id",
+        schema, identity->name, identity->refuses, schema);
+}
+
+bool ctr_identity_is_of_original(const ctr_identity *identity)
+{
+    return strcmp(identity->refuses, ctr_lineage_why(CTR_WHY_COPY)) == 0;
+}
+
 static void take_text(ctr_conn *conn, char *to, int most, const char *what, sqlite3_stmt *row,
                       int column)
 {

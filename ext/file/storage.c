@@ -44,27 +44,70 @@ static void read_instance(ctr_conn *conn, ctr_instance *instance, ctr_attribute 
     sqlite3_reset(instance->read);
 }
 
-/* `file` is SQLite's object for the database, which connections of a shared cache share. `path` is
- * the name of a database that the VFS memdb shares, or NULL. A path may have any characters, so it
- * is written in hex. The caller closes the instance, also after a failure. */
+/* Opens what connections share by a name, which it frees. */
+static void open_shared(ctr_conn *conn, ctr_instance *instance, sqlite3_str *name)
+{
+    const char *text = ctr_text_built(conn, name);
+    if (ctr_rc(conn) != SQLITE_OK) return; /* without a name it would be another database */
+    int rc = sqlite3_open_v2(text, &instance->db,
+                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, NULL);
+    ctr_problem_of(conn, instance->db, rc);
+}
+
+/* Returns whether this SQLite was built without a shared cache. */
+static bool omits_shared_cache(ctr_conn *conn, const ctr_instance *instance)
+{
+    bool omits = false;
+    ctr_run run = ctr_run_on(conn, "main", NULL);
+    run.db = instance->db;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_INSTANCE_OPTIONS);
+    while (!omits && ctr_run_row(&run, row)) {
+        const char *option = ctr_text_column(conn, row, 0);
+        omits = option && strcmp(option, "OMIT_SHARED_CACHE") == 0;
+    }
+    sqlite3_finalize(row);
+    return omits;
+}
+
+/* Opens the database of a name that the VFS memdb shares. A path may have any characters, so it is
+ * written in hex. */
+static void open_by_memdb(ctr_conn *conn, ctr_instance *instance, const char *path)
+{
+    sqlite3_str *name = sqlite3_str_new(NULL);
+    sqlite3_str_appendall(name, "file:/sqlite-counter-");
+    for (; *path; path++) sqlite3_str_appendf(name, "%02x", (unsigned char)*path);
+    sqlite3_str_appendall(name, "?vfs=memdb");
+    open_shared(conn, instance, name);
+}
+
+/* `file` is SQLite's object for the database, which connections of a shared cache share. Without
+ * such a cache each would open a database of its own, so that the VFS memdb must share it, which
+ * older versions of SQLite do not have. */
+static void open_by_cache(ctr_conn *conn, ctr_instance *instance, const void *file)
+{
+    sqlite3_str *name = sqlite3_str_new(NULL);
+    sqlite3_str_appendf(name, "file:sqlite-counter-%p?mode=memory&cache=shared", file);
+    open_shared(conn, instance, name);
+    if (ctr_rc(conn) != SQLITE_OK || !omits_shared_cache(conn, instance)) return;
+    if (!sqlite3_vfs_find("memdb")) return;
+    sqlite3_close(instance->db);
+    instance->db = NULL;
+    const char *path = ctr_text_print(conn, "%p", file);
+    if (path) open_by_memdb(conn, instance, path);
+}
+
+/* `path` is the name of a database that the VFS memdb shares, or NULL. The caller closes the
+ * instance, also after a failure. */
 static void open_instance(ctr_conn *conn, ctr_instance *instance, const void *file,
                           const char *path)
 {
     *instance = (ctr_instance){0};
     if (ctr_rc(conn) != SQLITE_OK) return;
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    if (path) {
-        sqlite3_str_appendall(out, "file:/sqlite-counter-");
-        for (; *path; path++) sqlite3_str_appendf(out, "%02x", (unsigned char)*path);
-        sqlite3_str_appendall(out, "?vfs=memdb");
-    } else {
-        sqlite3_str_appendf(out, "file:sqlite-counter-%p?mode=memory&cache=shared", file);
-    }
-    const char *name = ctr_text_built(conn, out);
-    if (ctr_rc(conn) != SQLITE_OK) return; /* without a name it would be another database */
-    int rc = sqlite3_open_v2(name, &instance->db,
-                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, NULL);
-    ctr_problem_of(conn, instance->db, rc);
+    if (path)
+        open_by_memdb(conn, instance, path);
+    else
+        open_by_cache(conn, instance, file);
+    if (ctr_rc(conn) != SQLITE_OK) return;
 
     ctr_run run = ctr_run_on(conn, "main", NULL);
     run.db = instance->db;

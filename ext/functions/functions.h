@@ -169,9 +169,9 @@ typedef struct ctr_sender {
     sqlite3_stmt *is_foreign;
 } ctr_sender;
 
-/* Both fail if nobody has the token, and the caller closes the sender in any case. ctr_sender_find
- * finds the device; ctr_sender_open, within a session, makes the table of sources, too, and lines
- * may be taken. */
+/* Both fail if nobody has the token, or main has no counter tables; the caller closes the sender in
+ * any case. ctr_sender_find finds the device; ctr_sender_open, within a session, makes the table of
+ * sources, too, and lines may be taken. */
 int ctr_sender_find(ctr_sender *from, ctr_conn *conn, const char *digest);
 int ctr_sender_open(ctr_sender *from, ctr_conn *conn, const char *digest);
 void ctr_sender_close(ctr_sender *from);

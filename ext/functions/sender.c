@@ -123,6 +123,11 @@ int ctr_sender_find(ctr_sender *from, ctr_conn *conn, const char *digest)
     }
     if (!from->device)
         ctr_problem_set(conn, SQLITE_ERROR, "no device has a token with this digest");
+    else if (!ctr_schema_is_table(conn, "main", "counter_tables"))
+        ctr_problem_set(conn, SQLITE_ERROR,
+                        "the served file has no counter tables: whoever runs the server creates "
+                        "those of the devices in it, or calls counter_replicate() or "
+                        "counter_track() for its tables");
     return ctr_rc(conn);
 }
 

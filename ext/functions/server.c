@@ -10,7 +10,8 @@
  *
  * counter_servers has a row for each URL. What a server says of a file holds for the name of its
  * own changes alone: a copy or a fork begins at 0. What is sent as `mine`, and by which the server
- * may leave out what the file has brought, is what it said when it had told everything: `told`. */
+ * may leave out what the file has brought, is what it said when it had told everything: `told`. A
+ * copy with a name makes no request before it has an id of its own. */
 #include "functions/functions.h"
 
 #include <string.h>
@@ -65,6 +66,15 @@ static void close_server(server *at)
     sqlite3_free(at->own);
 }
 
+/* The first line that comes with a token binds that to the id of its source: a copy that keeps the
+ * id of its original would take it away. */
+static void refuse_id_of_original(ctr_conn *conn)
+{
+    ctr_identity identity;
+    if (ctr_identity_read(&identity, conn, "main")) return;
+    if (ctr_identity_is_of_original(&identity)) ctr_identity_say_refusal(conn, &identity, "main");
+}
+
 /* ---- the request ----------------------------------------------------------------------------- */
 
 static void append_encoded(sqlite3_str *out, const char *text)
@@ -115,6 +125,7 @@ static void fill_request(ctr_answer *answer, sqlite3_value **args)
 {
     server at = {.conn = answer->conn};
     open_server(&at, args[0], args[1]);
+    refuse_id_of_original(at.conn);
     if (ctr_rc(at.conn) == SQLITE_OK) answer_request(answer, &at);
     close_server(&at);
 }

@@ -36,7 +36,14 @@ const ADVICE = {
   401: "give the token that the server's administrator has made for this device",
   404: "is this the URL of a sqlite-counter server?",
   413: "the server must take larger bodies: its administrator raises their limit",
+  503: NEXT,
 };
+
+// What to do where the server does not say it itself. A proxy may soon reach it again.
+function adviceOf(status, said) {
+  if (said || ADVICE[status]) return ADVICE[status];
+  return status >= 500 ? NEXT : ADVICE[404];
+}
 
 // What the server says of a status other than 200. A redirect is not followed: the token is for this server.
 async function refusal(server, answer) {
@@ -50,9 +57,10 @@ async function refusal(server, answer) {
   }
   const advice = location
     ? `it has moved to ${plain(location).slice(0, 500)}: call ${server.name} with that URL`
-    : (ADVICE[status] ?? NEXT);
+    : adviceOf(status, said);
   const answered = status ? `answered ${status}` : "redirects"; // browsers tell no more of it
-  return new SyncError(`${server.url}: the server ${answered}${said ? `: ${said}` : ""}: ${advice}`, {
+  const sentence = [`${server.url}: the server ${answered}`, said, advice].filter(Boolean).join(": ");
+  return new SyncError(sentence, {
     url: String(server.url),
     status,
   });

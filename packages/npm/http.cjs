@@ -5,7 +5,7 @@ const zlib = require("zlib");
 const { promisify } = require("util");
 
 const { NEXT, serverOf, synchronize } = require("./client.cjs");
-const { isLocked, withConnection } = require("./drivers.cjs");
+const { inTransaction, isLocked, withConnection } = require("./drivers.cjs");
 const { SyncError } = require("./errors.cjs");
 const { gunzip } = require("./gzip.cjs");
 const lines = require("./lines.cjs");
@@ -69,8 +69,14 @@ const transport = {
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
+// A SELECT that writes does not wait for a lock: the transaction around it does.
+const runHere = (connection, step, ...args) =>
+  step === "hear"
+    ? connection.run(inTransaction, () => lines.hear(connection, ...args))
+    : connection.run(lines[step], ...args);
+
 const fileOf = (connection) => ({
-  run: (step, ...args) => connection.run(lines[step], ...args),
+  run: (step, ...args) => runHere(connection, step, ...args),
   isLocked,
 });
 

@@ -28,6 +28,7 @@ class Server:
 
     def __init__(self):
         self.source, self.head, self.lines, self.headers, self.whole, self.seen = OTHER, {}, None, {}, None, []
+        self.failures = []  # answers that come first; None: the connection ends without one
 
     def first(self, by):
         return json.dumps({"format": 1, "source": self.source, "more": False, "changes": 0, "skipped": 0, "marks": {by: 2**62}, "warnings": [],
@@ -36,6 +37,8 @@ class Server:
     def answer(self, method, path, headers):
         self.seen.append((method, path, headers))
         given = dict(parse_qsl(path.partition("?")[2]))
+        if self.failures:
+            return self.failures.pop(0)
         if self.whole and (self.whole[3] or "since" in given):
             return self.whole[:3]
         lines = (self.batch() if self.lines is None else self.lines) if "since" in given else b""
@@ -55,7 +58,10 @@ def serving(certificate=None):
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
             self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            status, headers, body = made.answer(self.command, self.path, self.headers)
+            answer = made.answer(self.command, self.path, self.headers)
+            if answer is None:
+                return
+            status, headers, body = answer
             with contextlib.suppress(ConnectionError):
                 self.send_response(status)
                 for name, value in headers.items():
@@ -144,11 +150,42 @@ def test_what_a_server_warns_of_is_shown_without_its_control_characters(server):
 @pytest.mark.parametrize("at_once", [True, False])
 def test_no_control_character_of_a_server_is_printed(server, at_once):
     said = "a\x1b[2Jb\x07\x9b2J\u202e\nc"
-    server.whole = 503, {}, json.dumps({"error": said}).encode(), at_once
-    fails(server, re.escape(server.url) + r": 503: a\?\[2Jb\?\?2J.?\?c")
-    server.whole = 503, {}, b'{"error":"a\x9b2J\xe2\x82\x9b"}', at_once
+    server.whole = 500, {}, json.dumps({"error": said}).encode(), at_once
+    fails(server, re.escape(server.url) + r": 500: a\?\[2Jb\?\?2J.?\?c")
+    server.whole = 500, {}, b'{"error":"a\x9b2J\xe2\x82\x9b"}', at_once
     done = subprocess.run([PROGRAM, "sync", "b.db", server.url], capture_output=True, **TOKEN)
-    assert done.stderr == f"sqlite-counter: {server.url}: 503: a?2J\u209b\n".encode()
+    assert done.stderr == f"sqlite-counter: {server.url}: 500: a?2J\u209b\n".encode()
+
+
+LOCKED = 503, {"Retry-After": "1"}, b'{"error":"the file is locked"}'
+GONE = 503, {}, b"<html>"
+
+
+@pytest.mark.parametrize("failure", [None, LOCKED, GONE], ids=["no answer", "locked", "gone"])
+def test_a_request_without_an_answer_or_to_a_busy_server_is_repeated_twice(server, failure):
+    server.failures = [failure] * 2
+    status, out, error = run("sync", "a.db", server.url, **TOKEN)
+    assert (status, error) == (0, "") and [row[0] for row in table(out)] == ["gave", "took"]
+    (_, first, _), (_, second, _), (_, third, _), (_, fourth, _) = server.seen
+    assert first == second == third != fourth
+
+
+@pytest.mark.parametrize("answer, sentence", [
+    (None, ": curl: .*52.*"), (LOCKED, ": 503: the file is locked"), (GONE, ": answers with the status 503, but not as a server of sqlite-counter does: is that the URL of one\\?"),
+], ids=["no answer", "locked", "gone"])
+def test_after_three_tries_a_server_that_does_not_answer_is_a_sentence(server, answer, sentence):
+    server.failures = [answer] * 4
+    fails(server, re.escape(server.url) + sentence)
+    assert len(server.seen) == 3
+
+
+@pytest.mark.parametrize("status, body, sentence", [
+    (400, b'{"error":"no"}', ": 400: no"), (400, b"<html>", ": answers with the status 400, but not as .*"), (500, b"", ": answers with the status 500, but not as .*"),
+])
+def test_a_server_that_refuses_is_asked_once(server, status, body, sentence):
+    server.whole = status, {}, body, True
+    fails(server, re.escape(server.url) + sentence)
+    assert len(server.seen) == 1
 
 
 def bombs():

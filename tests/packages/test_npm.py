@@ -58,6 +58,24 @@ MERGE = """
     for (const db of [till, office]) console.log((await all(db, "SELECT stock FROM products"))[0].stock);
 """
 
+MEMORY = """
+    import { load } from "sqlite-counter";
+    const db = await open(":memory:");
+    await load(db);
+    await all(db, "CREATE VIRTUAL TABLE hits USING counter(k TEXT PRIMARY KEY, n COUNTER)");
+    const count = async (db) => {
+        await all(db, "INSERT INTO hits VALUES ('x', 1)");
+        const [row] = await all(db, "SELECT id || '|' || fingerprint || '|' || witness AS told FROM counter_identity LIMIT 1");
+        console.log(row.told.replaceAll(" ", "_"));
+    };
+    for (let i = 0; i < 3; i++) await count(db);
+    if (db.serialize) {
+        const copy = new db.constructor(db.serialize());
+        load(copy);
+        await count(copy);
+    }
+"""
+
 
 def contents(tgz):
     with tarfile.open(fileobj=io.BytesIO(tgz)) as tar:
@@ -141,6 +159,15 @@ def test_each_platform_has_a_package_that_the_first_one_names(all_libs, tmp_path
 def test_two_files_count_and_merge(project, driver):
     need(driver, project)
     assert node(project, DRIVERS[driver] + MERGE) == "29\n29\n"
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_a_database_in_memory_is_no_copy_and_one_that_was_made_of_it_is(project, driver):
+    need(driver, project)
+    said = node(project, DRIVERS[driver] + MEMORY).split()
+    assert len(said) > 2 and set(said[:3]) == {said[0]} and said[0].endswith("|armed|armed")
+    for id, fingerprint, _ in (each.split("|") for each in said[3:]):
+        assert fingerprint == "armed" and id != said[0].split("|")[0]
 
 
 def test_require_and_import_give_the_same(project):

@@ -8,7 +8,10 @@ import os
 import pathlib
 import random
 import shutil
+import sqlite3
+import threading
 import time
+from types import SimpleNamespace
 from urllib.parse import quote
 
 import pytest
@@ -452,6 +455,26 @@ def test_a_copy_that_uploads_first_does_not_take_the_id_of_its_original(shop, as
     assert server.shop.content()[0] == {"tea": 23 * len(names)}
 
 
+def test_a_copy_that_keeps_the_name_of_its_original_uploads_nothing_and_takes_no_id(counter, shop, ask, all_names, served, tmp_path):
+    server = served(SERVERS[0])
+    for name in all_names:
+        db = sqlite3.connect(tmp_path / f"{name}.db", isolation_level=None)
+        counter.load(db)
+        db.execute("SELECT counter_init(?)", [f"home:{name}"]).fetchall()
+        db.close()
+        original = shop(name)
+        original.count(name, 5)
+        original("VACUUM INTO ?", f"{original.path}.copy")
+        copy = shop(None, f"{original.path}.copy")
+        with pytest.raises(Failed, match="main is 'home:.*' and does not count, .* SELECT counter_fork\\('main'\\) gives it"):
+            ask(name)("http", copy.path, url=server.url, token=server.token(copy))
+        copy("SELECT counter_fork()")
+        copy.count(name, 7)
+        for one in copy, original, copy:
+            assert ask(name)("http", one.path, url=server.url, token=server.token(one))["warnings"] == []
+        assert server.shop.content()[0][name] == 12 and copy.content() == original.content()
+
+
 def post(server, token, lines):
     status, _, answer = request(server.url, "POST", "".join(f"{line}\n" for line in lines).encode(), Authorization=f"Bearer {token}")
     assert status == 200, answer
@@ -482,6 +505,54 @@ def test_both_servers_skip_the_same_shards_of_others_and_say_the_same(shop, ask,
         for left in "-wal", "-shm":
             pathlib.Path(server.shop.path + left).unlink(missing_ok=True)
     assert answers[0][0][-1]["skipped"] > 0 and all(one == answers[0] for one in answers)
+
+
+def behind_a_writer(url, path):
+    """Between a server and a device: whenever an answer comes, somebody else has begun to write the file of the device."""
+
+    def application(environ, start):
+        writer = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        body = environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"]))
+        headers = {name: environ[f"HTTP_{name}".upper()] for name in ("Authorization", "Content_Encoding") if f"HTTP_{name}".upper() in environ}
+        status, _, answer = request(f"{url}?{environ['QUERY_STRING']}", "POST", body, **headers)
+        writer.execute("BEGIN IMMEDIATE")
+        writer.execute("INSERT INTO notes VALUES (1)")
+        threading.Timer(0.3, lambda: writer.execute("COMMIT")).start()
+        start(f"{status} as the server says", [("Content-Type", "application/x-ndjson")])
+        return [answer]
+
+    return application
+
+
+@pytest.mark.parametrize("kind", SERVERS[:2])
+def test_a_client_of_a_file_that_has_no_counter_tables_is_told_so(counter, shop, ask, all_names, served, kind, tmp_path):
+    bare = SimpleNamespace(counter=counter, path=str(tmp_path / "bare.db"), db=sqlite3.connect(tmp_path / "bare.db", isolation_level=None))
+    counter.load(bare.db)
+    bare.db.execute("CREATE TABLE products(sku TEXT PRIMARY KEY, name TEXT, stock INTEGER NOT NULL DEFAULT 0)")
+    server = served(kind, bare)
+    for name in all_names:
+        one = shop(name)
+        for _ in "no", "still no":  # the second time it has counted
+            one.count("tea")
+            with pytest.raises(Failed) as failed:
+                ask(name)("http", one.path, url=server.url, token=server.token(one))
+            assert str(failed.value).rstrip().endswith(
+                "counter_receive: the served file has no counter tables: whoever runs the server creates those of the devices in it, or calls "
+                "counter_replicate() or counter_track() for its tables")
+
+
+@pytest.mark.parametrize("mode", ["wal", "delete"])
+def test_a_client_waits_for_another_process_that_writes_its_file_while_an_answer_comes(shop, ask, all_names, served, mode):
+    server = served(SERVERS[0])
+    for name in all_names:
+        one = shop(name)
+        one(f"PRAGMA journal_mode = {mode}")
+        one("CREATE TABLE notes(n)")
+        with serving(behind_a_writer(server.url, one.path)) as url:
+            for n in 1, 2:
+                one.count(name)
+                ask(name)("http", one.path, url=url, token=server.token(one))
+                assert server.shop.content()[0][name] == n
 
 
 @pytest.mark.parametrize("kind", DRAWN)

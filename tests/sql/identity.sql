@@ -524,6 +524,12 @@ SELECT counter_trust_witness();
 --! counter_trust_witness: main is 'dc1:rack1' and looks like a copy of the file that counts under that name: SELECT counter_fork('main') gives it a new random id
 INSERT INTO v VALUES ('x', 1);
 --! v: main is 'dc1:rack1' and does not count, because another file may count under that name (copy): SELECT counter_fork('main') gives it a new random id
+SELECT mine FROM counter_request('https://h/s');
+--= 0
+SELECT counter_settle();
+--= 4c5128aa-402c-31c8-9fc0-6c27b0f53f93
+SELECT mine FROM counter_request('https://h/s');
+--! counter_request: main is 'dc1:rack1' and does not count, because another file may count under that name (copy): SELECT counter_fork('main') gives it a new random id
 
 -- # an-ordinary-table-of-an-attached-file-counts-under-the-id-of-that-file
 ATTACH 'phone.db' AS phone;

@@ -13,7 +13,7 @@ from typing import Any, Callable, Iterable, Iterator, List, NamedTuple, Optional
 from urllib.parse import urlsplit
 
 from .batches import Scope, gathered, read_lines, scope_text, settle, take_lines
-from .database import SyncError, ask, is_refusal, plain, told
+from .database import SyncError, ask, is_refusal, plain, told, transaction
 from .reading import TooLarge, Unreadable, bounded, gunzipped, parts_of
 from .results import Synced, count_apart, forget_warnings, need_no_transaction, tell_warnings
 
@@ -177,11 +177,13 @@ class Sync:
         return Request(*row)
 
     def hear(self, line: bytes, sent: Optional[int]) -> Heard:
+        """It writes, and a SELECT that writes does not wait for a lock: the transaction does."""
         if len(line) > MOST_JSON:
             raise self.server.fail("its answer is too long: is this the URL of a server of sqlite-counter?")
         try:
-            [row] = ask(self.connection, "SELECT source, mine, more, changes, skipped, warnings FROM counter_heard(?, ?, ?, ?)",
-                        self.server.url, line.decode(errors="replace"), sent, self.scope)
+            with transaction(self.connection):
+                [row] = ask(self.connection, "SELECT source, mine, more, changes, skipped, warnings FROM counter_heard(?, ?, ?, ?)",
+                            self.server.url, line.decode(errors="replace"), sent, self.scope)
         except Exception as error:
             if not is_refusal(error):
                 raise

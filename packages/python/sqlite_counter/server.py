@@ -16,7 +16,7 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, Any, Callable, Dict, Iterable, Iterator, Optional, Tuple
 from urllib.parse import parse_qsl
 
-from .batches import need_tables, read_lines
+from .batches import read_lines
 from .database import LARGEST, TOO_BIG, SyncError, ask, is_busy, is_refusal
 from .pool import Lent, Pool, snapshot
 from .reading import PART, TooLarge, Unreadable, body_of
@@ -79,11 +79,7 @@ class Request:
         since, by, mine = self.number("since"), self.given.get("by"), self.number("mine")
         body = self.body()
         takes = self.lent.writes if body else self.lent.reads
-        try:
-            [(received,)] = ask(takes, "SELECT counter_receive(?, ?, ?, ?)", self.digest, body, by, mine)
-        except Exception:
-            need_tables(self.lent.reads)
-            raise
+        [(received,)] = ask(takes, "SELECT counter_receive(?, ?, ?, ?)", self.digest, body, by, mine)
         with snapshot(self.lent.reads):
             [(source,)] = ask(self.lent.reads, "SELECT counter_source(0, ?)", self.given.get("scope"))
             left_out = by, json.loads(received).get("left_out", 0)

@@ -138,6 +138,25 @@ await claims({
     await close(a);
   },
 
+  async "that the next call goes on is said where it may: not of what somebody must change"() {
+    const a = await fresh();
+    for (const [status, body, said] of [
+      [400, '{"error":"no table was replicated"}', /answered 400: no table was replicated$/],
+      [400, "<html>", /answered 400: is this the URL of a sqlite-counter server\?$/],
+      [404, '{"error":"nothing"}', /answered 404: nothing: is this the URL of a sqlite-counter server\?$/],
+      [500, '{"error":"the body was read before"}', /answered 500: the body was read before$/],
+      [502, "<html>", /answered 502: Nothing is lost: the next call goes on$/],
+      [503, '{"error":"the file is locked"}', /answered 503: the file is locked: Nothing is lost: the next call goes on$/],
+    ]) {
+      const server = http.createServer((_, response) => response.writeHead(status, { "Retry-After": "0.01" }).end(body));
+      await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+      await assert.rejects(syncHttp(a, `http://127.0.0.1:${server.address().port}/sync`, "token"), (error) => said.test(error.message));
+      server.close();
+      server.closeAllConnections?.();
+    }
+    await close(a);
+  },
+
   async "no sentence has control characters of a server, and no line of another source is taken"() {
     const [a, source] = [await fresh(), "7529cd67-394b-3247-8020-f2a7272fc8d9"];
     const change = await changeOf(a, [{ id: source, clock: 1, value: 1 }], { table: "a\u001b[31m\u009b1m\u2028" });
@@ -149,7 +168,7 @@ await claims({
       [[[200, line(source)]], /counter_take: change 1: table a \[31m 1m : no counter table was created with this name here/],
       [[[200, line(`${source}\u001b[31m`)]], /the source '7529cd67-394b-3247-8020-f2a7272fc8d9 \[31m' is not the name of a file/],
       [[[200, line(`${source} own`)]], /it has changes of '7529cd67-394b-3247-8020-f2a7272fc8d9 own', not of '7529/],
-      [[[500, JSON.stringify({ error: "a\u001b[31m\u009b1m\nb" })]], /the server answered 500: a \[31m 1m b: /],
+      [[[500, JSON.stringify({ error: "a\u001b[31m\u009b1m\nb" })]], /the server answered 500: a \[31m 1m b$/],
     ]) {
       const left = [...answers, ...answers, ...answers];
       const server = http.createServer((_, response) => {
