@@ -321,37 +321,29 @@ static bool is_kept(circles *all, const circle_row *row)
     return is;
 }
 
-/* How a row may do without what it refers to for now. */
-typedef enum circle_way { STRICTLY, WITH_NULLS, WITH_DEFAULTS, CIRCLE_WAYS } circle_way;
-
-/* Tries a row of the group. */
-static void write_circle_row(circles *all, const circle_row *row, circle_way way)
+/* Tries a row of the group. `clears`: one that has ended first refers to nothing any more. */
+static void write_circle_row(circles *all, const circle_row *row, bool clears)
 {
     circle_table *table = &all->tables[row->table];
     ctr_showing *showing = &table->merge.showing;
     showing->writing.together = true;
-    bool loosely = way != STRICTLY;
-    if (loosely && row->ended) ctr_later_clear(showing, &table->merge.row, row->id, table->refers);
-    if (loosely && !row->ended) showing->leaves_out = table->refers;
-    showing->leaves_defaults = way == WITH_DEFAULTS;
+    if (clears && row->ended) ctr_later_clear(showing, &table->merge.row, row->id, table->refers);
     ctr_later_show_listed(showing, &table->merge.row, row->id);
-    showing->leaves_out = NULL;
     showing->writing.together = false;
 }
 
-/* Writes the rows of the group in turns, for an immediate foreign key demands an order. Where that
- * leads no further, rows are written loosely, and completed in the turns after it. Returns whether
- * the table took all of them. */
+/* Writes the rows of the group in turns, for RESTRICT and UNIQUE demand an order. Where that leads
+ * no further, rows are cleared. Returns whether the table took all of them. */
 static bool write_group(circles *all)
 {
     ctr_conn *conn = all->pull->file->conn;
     size_t left = all->n_group;
-    for (int idle = 0; left > 0 && idle <= CIRCLE_WAYS && ctr_rc(conn) == SQLITE_OK; idle++) {
-        circle_way way = idle < CIRCLE_WAYS ? (circle_way)idle : STRICTLY;
+    for (int idle = 0; left > 0 && idle < 3 && ctr_rc(conn) == SQLITE_OK; idle++) {
+        const bool clears = idle == 1;
         for (size_t i = 0; i < all->n_group && ctr_rc(conn) == SQLITE_OK; i++) {
             circle_row *row = &all->rows[all->group[i]];
             if (row->done || is_kept(all, row)) continue;
-            write_circle_row(all, row, way);
+            write_circle_row(all, row, clears);
             row->done = is_shown(all, row);
             left -= row->done;
             if (row->done) idle = -1;

@@ -434,11 +434,6 @@ static bool write_columns(ctr_showing *showing, const ctr_shown *shown, bool com
     ctr_writing *writing = &showing->writing;
     const ctr_tracked *tracked = showing->tracked;
     size_t n = (size_t)tracked->shape->n_counters;
-    for (int i = 0; !shown && showing->leaves_out && i < tracked->n_regular; i++) {
-        bool may_be_null = !ctr_tracked_regular(tracked, i)->not_null;
-        if (showing->leaves_out[i] && (may_be_null || showing->leaves_defaults))
-            showing->to[n + (size_t)i] = (ctr_shown){.null = may_be_null}; /* it stays listed */
-    }
     if (complete && shown) taken = ctr_writing_update(writing, shown, showing->to);
     if (complete && !shown) taken = ctr_writing_insert(writing, showing->to);
     if (taken || !showing->has_values || writing->aside || writing->ended) return taken;

@@ -313,9 +313,6 @@ typedef struct ctr_showing {
     ctr_writing writing;
     const ctr_merged_row *merged; /* borrowed; the row at hand. NULL: the table is not replicated */
     bool withheld;                /* its counters are not to be shown: they await an answer */
-    const bool *leaves_out;       /* borrowed, by regular column: a new row shows NULL there, and
-                                     gets the value later; NULL: none */
-    bool leaves_defaults;         /* those of them that may not be NULL have their DEFAULT */
     bool leaves_refused;          /* set by the owner: rows that the table refused are not tried */
     ctr_apart_row listed;         /* owned: how the row is listed, if it has regular columns */
     bool reads_back;              /* triggers of the application may change what is written */
