@@ -763,10 +763,14 @@ CREATE TABLE main.users(name TEXT PRIMARY KEY NOT NULL, email TEXT UNIQUE, point
 CREATE TABLE main.posts(id INT PRIMARY KEY NOT NULL, author TEXT NOT NULL REFERENCES users ON UPDATE CASCADE ON DELETE CASCADE);
 CREATE TABLE office.users(name TEXT PRIMARY KEY NOT NULL, email TEXT UNIQUE, points INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE office.posts(id INT PRIMARY KEY NOT NULL, author TEXT NOT NULL REFERENCES users ON UPDATE CASCADE ON DELETE CASCADE);
-SELECT counter_replicate('main.users', 'points'), counter_replicate('main.posts');
---= 0|0
-SELECT counter_replicate('office.users', 'points'), counter_replicate('office.posts');
---= 0|0
+SELECT counter_replicate('main.users', 'points');
+--= 0
+SELECT counter_replicate('main.posts');
+--= 0
+SELECT counter_replicate('office.users', 'points');
+--= 0
+SELECT counter_replicate('office.posts');
+--= 0
 INSERT INTO main.users VALUES ('ann', 'ann@x', 3), ('bob', 'bob@x', 4);
 INSERT INTO main.posts VALUES (1, 'ann'), (2, 'bob'), (3, 'ann');
 SELECT sum(rows_changed) FROM counter_sync('office');
@@ -803,10 +807,14 @@ CREATE TABLE main.kinds(id INT PRIMARY KEY NOT NULL, name TEXT NOT NULL UNIQUE);
 CREATE TABLE main.items(id INT PRIMARY KEY NOT NULL, kind INTEGER NOT NULL REFERENCES kinds, title TEXT);
 CREATE TABLE office.kinds(id INT PRIMARY KEY NOT NULL, name TEXT NOT NULL UNIQUE);
 CREATE TABLE office.items(id INT PRIMARY KEY NOT NULL, kind INTEGER NOT NULL REFERENCES kinds ON DELETE RESTRICT, title TEXT);
-SELECT counter_replicate('main.kinds'), counter_replicate('main.items');
---= 0|0
-SELECT counter_replicate('office.kinds'), counter_replicate('office.items');
---= 0|0
+SELECT counter_replicate('main.kinds');
+--= 0
+SELECT counter_replicate('main.items');
+--= 0
+SELECT counter_replicate('office.kinds');
+--= 0
+SELECT counter_replicate('office.items');
+--= 0
 INSERT INTO main.kinds VALUES (1, 'Food');
 INSERT INTO main.items VALUES (1, 1, 'Tea'), (2, 1, 'Jam');
 SELECT sum(rows_changed) FROM counter_sync('office');
@@ -826,8 +834,10 @@ PRAGMA foreign_keys = ON;
 ATTACH 'office.db' AS office;
 CREATE TABLE main.person(id INT PRIMARY KEY NOT NULL, partner INTEGER NOT NULL REFERENCES person, name TEXT);
 CREATE TABLE office.person(id INT PRIMARY KEY NOT NULL, partner INTEGER NOT NULL REFERENCES person, name TEXT);
-SELECT counter_replicate('main.person'), counter_replicate('office.person');
---= 0|0
+SELECT counter_replicate('main.person');
+--= 0
+SELECT counter_replicate('office.person');
+--= 0
 BEGIN;
 PRAGMA defer_foreign_keys = ON;
 INSERT INTO main.person VALUES (1, 2, 'ann'), (2, 1, 'bob');
@@ -849,10 +859,14 @@ CREATE TABLE main.p(k TEXT PRIMARY KEY NOT NULL, name TEXT);
 CREATE TABLE main.c(k TEXT PRIMARY KEY NOT NULL, up TEXT REFERENCES p ON DELETE CASCADE, name TEXT CHECK (length(name) < 4));
 CREATE TABLE office.p(k TEXT PRIMARY KEY NOT NULL, name TEXT);
 CREATE TABLE office.c(k TEXT PRIMARY KEY NOT NULL, up TEXT REFERENCES p ON DELETE CASCADE, name TEXT);
-SELECT counter_replicate('main.p'), counter_replicate('main.c');
---= 0|0
-SELECT counter_replicate('office.p'), counter_replicate('office.c');
---= 0|0
+SELECT counter_replicate('main.p');
+--= 0
+SELECT counter_replicate('main.c');
+--= 0
+SELECT counter_replicate('office.p');
+--= 0
+SELECT counter_replicate('office.c');
+--= 0
 INSERT INTO main.p VALUES ('p', 'P');
 INSERT INTO main.c VALUES ('c', 'p', 'one');
 SELECT sum(rows_changed) FROM counter_sync('office');
