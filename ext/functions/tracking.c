@@ -439,7 +439,7 @@ static bool end_regular(tracking_call *call, ctr_tab *tab)
 }
 
 /* Returns the name between files of a column that was a counter: others know it as that, though it
- * was renamed here. Returns NULL if it was none, or has its first name. The name is in the arena. */
+ * was renamed here. Returns NULL if it was none, or has its first name. The arena has the name. */
 static const char *former_birth(const tracking_call *call, const char *column)
 {
     const char *found = NULL, *spelling;
@@ -1312,7 +1312,7 @@ static int64_t tracking_untrack(tracking_call *call)
     }
     bool whole = ctr_triggers_are_whole(call->file, call->counters);
     if (!whole) refuse_lost_spread(call);
-    /* The names in the triggers may be newer than the notes, and a counter that ends leaves both. */
+    /* The triggers may have newer names than the notes, and a counter that ends leaves both. */
     if (ctr_rc(call->conn) == SQLITE_OK) ctr_tracked_note(call->file, call->counters, &call->shape);
     /* SQLite changes no table while a trigger names a missing column. */
     if (!whole && ctr_rc(call->conn) == SQLITE_OK)

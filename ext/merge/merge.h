@@ -936,7 +936,8 @@ void ctr_kinds_check_life(ctr_conn *conn, const ctr_shape *shape, const char *bi
  * may be NULL: it is cleared first. */
 
 /* Tries this with all listed rows that have ended, and with those that wait in tables that refer to
- * themselves, perhaps through others. The caller has shown what can be shown alone. Returns whether any row was shown or deleted. */
+ * themselves, perhaps through others. The caller has shown what can be shown alone. Returns whether
+ * any row was shown or deleted. */
 bool ctr_circles_show(ctr_pull *pull);
 
 /* ==== digest.c ================================================================================ */
