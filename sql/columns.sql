@@ -75,8 +75,7 @@ VALUES (:tab, 'column', :number, :birth, :name, :generation)
 DELETE FROM "{schema}".counter_state
  WHERE tab = :tab AND kind BETWEEN 'column' AND 'column' AND row = -1;
 
--- A counter that has ended keeps the name between files that its column had, if it was renamed here:
--- :name is that of a column now, or that of such a counter.
+-- A counter that has ended keeps the name between files that its column had, if it was renamed here.
 -- name: COLUMNS_KEEP_FORMER
 INSERT OR REPLACE INTO "{schema}".counter_state(tab, kind, name, value)
 SELECT tab, 'former', name, value FROM "{schema}".counter_state
@@ -87,6 +86,7 @@ DELETE FROM "{schema}".counter_state
  WHERE tab = :tab AND kind = 'former'
    AND name IN (SELECT name FROM "{schema}".counter_state WHERE tab = :tab AND kind = 'column' AND row = -1);
 
+-- :name is that of a column now, or that of such a counter.
 -- name: COLUMNS_FORMER
 SELECT name, value FROM "{schema}".counter_state
  WHERE tab = :tab AND (kind BETWEEN 'former' AND 'former' OR kind BETWEEN 'column' AND 'column' AND row = -1)

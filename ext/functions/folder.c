@@ -31,13 +31,14 @@ static const char COUNTER_FOLDER[] = "counter_folder";
 #include "file/uuid.h"
 
 #define ASIDE ".tmp-"   /* what the name of a file begins with that is on its way */
-#define PLACE ".place-" /* and that of one which tells directories of one device apart */
+#define PLACE ".place-" /* of the file that identifies a directory */
 
 enum {
     FOLDER_ID_SIZE = CTR_ID_TEXT_SIZE - 1,
     FOLDER_TWIST_SIZE = 16,
     FOLDER_DIGITS = 20,
     FOLDER_NAME_SIZE = 2 * FOLDER_DIGITS + sizeof "-.gz",
+    PLACE_NAME_SIZE = sizeof PLACE + CTR_ID_TEXT_SIZE,
     OWN_SIZE = sizeof " own" - 1,
     ABANDONED_AFTER = 86400, /* seconds: another sync of this file may be at work */
     RELISTED_MOST = 3,       /* times that files are gone because they were joined */
@@ -162,7 +163,7 @@ static void report_other(const listing *to, const ctr_folder *in, const char *na
     to->tell(to->with, path);
 }
 
-/* Several come of a service that brings one late: the same one counts each time. */
+/* A service that brings one late may leave several: the first by its letters counts. */
 static void note_place(device *of, const char *name)
 {
     uint8_t id[CTR_ID_SIZE];
@@ -344,7 +345,7 @@ static int64_t mark_of_device(const exchange_folder *x, const device *of)
                    : ctr_exchange_mark(x->conn, of->source, x->scope);
 }
 
-/* Raises the mark of an own directory, of all tables: what main gave there, it had. */
+/* Raises the mark of an own directory for all tables, also for a new one: main had what it gave. */
 static void raise_in(const exchange_folder *x, const device *own, int64_t since, int64_t upto)
 {
     const ctr_marks_source source = source_in(own);
@@ -523,21 +524,25 @@ static void write_new_batches(exchange_folder *x)
     append_moved(x, own, &(moved){.read = n, .changed = n, .upto = made.upto});
 }
 
-/* Gives the own directory a place, if it has none. What is there, main has. */
+static void write_place_name(const device *own, char name[PLACE_NAME_SIZE])
+{
+    sqlite3_snprintf(PLACE_NAME_SIZE, name, "%s%s", PLACE, own->place);
+}
+
+/* Gives the own directory a place, if it has none. */
 static void make_place(exchange_folder *x)
 {
     int fd;
     uint8_t id[CTR_ID_SIZE];
-    char name[sizeof PLACE + CTR_ID_TEXT_SIZE];
+    char name[PLACE_NAME_SIZE];
     device *own = &x->own;
     if (*own->place || ctr_rc(x->conn) != SQLITE_OK) return;
     ctr_uuid_random(id);
     ctr_id_to_text(id, own->place);
-    sqlite3_snprintf(sizeof name, name, "%s%s", PLACE, own->place);
+    write_place_name(own, name);
     int error = ctr_folder_create(&own->at, name, &fd);
     if (!error) error = ctr_folder_finish(fd);
     if (error) fail_folder(x->conn, own->at.path, "written", error);
-    if (!error) note_given(x, end_of_given(x));
 }
 
 static void make_own(exchange_folder *x)
@@ -779,6 +784,21 @@ static void follow_id(exchange_folder *x)
     x->outdated = INT64_MAX;
 }
 
+/* Where nothing tells what main has given to its directory, as where somebody has taken the place
+ * away, or copied the directory before main gave more to the original, all of it is read. */
+static void settle_place(exchange_folder *x, moved *row)
+{
+    char name[PLACE_NAME_SIZE];
+    device *own = &x->own;
+    if (own->n == 0 || ctr_folder_may_write(&own->at)) return;
+    if (*own->place && end_of_files(own) >= row->upto) return;
+    write_place_name(own, name);
+    if (*own->place) ctr_folder_remove(&own->at, name);
+    *own->place = '\0';
+    make_place(x);
+    row->upto = mark_of_device(x, own);
+}
+
 /* Takes from the own directory what main does not know to have given: all of it, if main was
  * restored to a state before that. Then it learns so by its own counts, and takes another id. */
 static void take_own(exchange_folder *x)
@@ -788,6 +808,7 @@ static void take_own(exchange_folder *x)
     int error = ctr_folder_look(&x->at, x->own.name, &seen);
     if (error == ENOENT || (!error && seen.kind != CTR_FOLDER_FOLDER)) return;
     bool is_listed = list_device(x, &x->own, &row);
+    if (is_listed) settle_place(x, &row);
     const int64_t given = row.upto;
     if (is_listed) take_own_files(x, &x->own, &row);
     if (ctr_rc(x->conn) == SQLITE_OK) look_at_own(x, &row, given);

@@ -439,7 +439,8 @@ static bool end_regular(tracking_call *call, ctr_tab *tab)
 }
 
 /* Returns the name between files of a column that was a counter: others know it as that, though it
- * was renamed here. Returns NULL if it was none, or has its first name. The arena has the name. */
+ * was renamed here. Returns NULL if it was none, or has kept its name. Fails if another column has
+ * that name. The arena has what is returned. */
 static const char *former_birth(const tracking_call *call, const char *column)
 {
     const char *found = NULL, *spelling;
@@ -449,8 +450,10 @@ static const char *former_birth(const tracking_call *call, const char *column)
     while (ctr_run_row(&run, row)) {
         const char *birth = ctr_text_column(call->conn, row, 0),
                    *then = ctr_text_column(call->conn, row, 1);
-        const int64_t generation = birth ? ctr_shape_generation(&call->shape, birth, &spelling) : 0;
-        const bool ended = generation > 0 && generation % 2 == 0;
+        const int counter = birth ? ctr_shape_counter_like(&call->shape, birth) : -1;
+        const bool ended = counter < 0
+                               ? birth && ctr_shape_generation(&call->shape, birth, &spelling) > 0
+                               : !ctr_tracked_column_of(&call->tracked, counter);
         if (!ended || !then || sqlite3_stricmp(birth, then) == 0) continue;
         const bool is = sqlite3_stricmp(then, column) == 0;
         const char *other = is ? birth : then;
@@ -545,7 +548,8 @@ static void refuse_renamed_back(const tracking_call *call, int counter)
 
 static void add_regular(tracking_call *call, ctr_tab *tab, const char *name)
 {
-    const char *spelling, *former = former_birth(call, name), *birth = former ? former : name;
+    const char *spelling, *former = former_birth(call, name);
+    const char *birth = former ? former : name;
     const ctr_registry *registry = ctr_regular_of(tab);
     if (!registry) return;
     if (!*name)
@@ -1315,8 +1319,7 @@ static int64_t tracking_untrack(tracking_call *call)
     /* The triggers may have newer names than the notes, and a counter that ends leaves both. */
     if (ctr_rc(call->conn) == SQLITE_OK) ctr_tracked_note(call->file, call->counters, &call->shape);
     /* SQLite changes no table while a trigger names a missing column. */
-    if (!whole && ctr_rc(call->conn) == SQLITE_OK)
-        ctr_triggers_drop(call->file, call->counters);
+    if (!whole && ctr_rc(call->conn) == SQLITE_OK) ctr_triggers_drop(call->file, call->counters);
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
     for (int i = 0; i < call->n && ctr_rc(call->conn) == SQLITE_OK; i++)
         n += drop_tracked_column(call, call->names[i]);

@@ -201,7 +201,7 @@ static void raise_counter(ctr_apply *apply, const char *name, int64_t generation
     if (ctr_rc(file->conn) == SQLITE_OK &&
         ctr_shape_generation(&shape, name, &spelling) < generation &&
         ctr_columns_check(&shape, apply->conn, table, name) == SQLITE_OK) {
-        if (generation % 2 == 0) ctr_tracked_note(file, table, &shape);
+        ctr_tracked_note(file, table, &shape); /* also of one that has ended and begins anew */
         ctr_columns_raise(file, table, &shape, name, generation);
     }
     ctr_shape_close(&shape);

@@ -308,8 +308,8 @@ static bool is_shown(circles *all, const circle_row *row)
     return shown;
 }
 
-/* A row that has ended goes where others leave it once they have: its deletion could delete them.
- * Of the rows that take over its place some may refer to others that come after it. */
+/* A row that others are to leave is deleted after they have left it: its deletion could delete
+ * them. */
 static bool is_kept(circles *all, const circle_row *row)
 {
     circle_table *table = &all->tables[row->table];
@@ -321,13 +321,23 @@ static bool is_kept(circles *all, const circle_row *row)
     return is;
 }
 
-/* Tries a row of the group. `clears`: one that has ended first refers to nothing any more. */
-static void write_circle_row(circles *all, const circle_row *row, bool clears)
+/* A row that has ended refers to nothing any more. */
+static void clear_circle_row(circles *all, const circle_row *row)
 {
     circle_table *table = &all->tables[row->table];
     ctr_showing *showing = &table->merge.showing;
     showing->writing.together = true;
-    if (clears && row->ended) ctr_later_clear(showing, &table->merge.row, row->id, table->refers);
+    ctr_later_clear(showing, &table->merge.row, row->id, table->refers);
+    showing->writing.together = false;
+}
+
+/* Tries a row of the group. */
+static void write_circle_row(circles *all, const circle_row *row, bool clears)
+{
+    circle_table *table = &all->tables[row->table];
+    ctr_showing *showing = &table->merge.showing;
+    if (clears && row->ended) clear_circle_row(all, row);
+    showing->writing.together = true;
     ctr_later_show_listed(showing, &table->merge.row, row->id);
     showing->writing.together = false;
 }
@@ -342,7 +352,11 @@ static bool write_group(circles *all)
         const bool clears = idle == 1;
         for (size_t i = 0; i < all->n_group && ctr_rc(conn) == SQLITE_OK; i++) {
             circle_row *row = &all->rows[all->group[i]];
-            if (row->done || is_kept(all, row)) continue;
+            if (row->done) continue;
+            if (is_kept(all, row)) {
+                if (clears) clear_circle_row(all, row); /* others may wait for its UNIQUE value */
+                continue;
+            }
             write_circle_row(all, row, clears);
             row->done = is_shown(all, row);
             left -= row->done;

@@ -610,7 +610,8 @@ int64_t ctr_marks_of_feed(ctr_conn *conn, const ctr_marks_source *source);
 int64_t ctr_marks_highest(ctr_conn *conn, const ctr_marks_source *source);
 #endif
 
-/* Raises the mark of a feed from `since` to `upto`. Returns the mark. */
+/* Raises the mark of a feed to `upto`, unless it is below `since` or there already. Returns the
+ * mark. */
 int64_t ctr_marks_raise(ctr_conn *conn, const ctr_marks_source *source, int64_t since,
                         int64_t upto);
 
@@ -929,7 +930,7 @@ void ctr_kinds_check_life(ctr_conn *conn, const ctr_shape *shape, const char *bi
  *
  *     a row that waits      with the rows that wait and that it refers to, and so on
  *     a row that has ended  with the rows that refer to it and have ended, and so on, or are to
- *                           refer to another one, which may wait for a UNIQUE value of this one;
+ *                           refer to another row, which may wait for its UNIQUE value;
  *                           any other row that refers to one of them keeps them all
  *
  * Foreign keys are deferred meanwhile. One that says RESTRICT permits it only if one of its columns

@@ -653,7 +653,7 @@ static int64_t merge_generations(ctr_file *file, const char *table, const ctr_sh
         if (!more) break;
         raised = more;
         raised[n_raised++] = name;
-        if (generation % 2 == 0) ctr_tracked_note(file, table, &here);
+        ctr_tracked_note(file, table, &here); /* also of one that has ended and begins anew */
         changed += ctr_columns_ask(file->conn, schema, table, name, generation);
         ctr_shape_close(&here);
         ctr_stored_read(&here, file->conn, schema, table);

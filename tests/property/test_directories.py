@@ -353,8 +353,9 @@ def test_a_restored_file_gets_all_that_it_had_given_back_whatever_its_scope(plac
 
 
 @pytest.mark.parametrize("at_one_path", [False, True])
+@pytest.mark.parametrize("harm", ["", "the other is a copy", "its place is gone"])
 @pytest.mark.parametrize("then", ["nothing", "a name", "a count", "many names", "a migration", "a new table", "a fork"])
-def test_a_file_set_back_unnoticed_gets_back_what_one_directory_has_though_it_gives_to_another_one_first(place, then, at_one_path):
+def test_a_file_set_back_unnoticed_gets_back_what_one_directory_has_though_it_gives_to_another_one_first(place, then, harm, at_one_path):
     """Sticks that are mounted at one path, too."""
     shutil.copytree(place / "shared", place / "other")
     a, b = shop("a.db"), shop("b.db")
@@ -377,6 +378,10 @@ def test_a_file_set_back_unnoticed_gets_back_what_one_directory_has_though_it_gi
     a.execute("INSERT INTO p(k, n) VALUES ('x', 1)")
     for db in a, b:
         sync(db, "shared", "other")
+    if harm == "the other is a copy":
+        shutil.rmtree("other")
+        shutil.copytree("shared", "other")
+        sync(a, "other")
     a.close()
     before = state_of("a.db")
     a = shop("a.db")
@@ -393,6 +398,9 @@ def test_a_file_set_back_unnoticed_gets_back_what_one_directory_has_though_it_gi
         each("SELECT counter_replicate('p', 'q')")
     if then == "a new table":
         each("CREATE VIRTUAL TABLE votes USING counter(k TEXT PRIMARY KEY, n COUNTER)", "INSERT INTO votes VALUES ('x', 1)")
+    if harm == "its place is gone":
+        for path in pathlib.Path("shared").rglob(".place-*"):
+            path.unlink()
     sync(a, "other", "shared")
     for _ in range(3):
         for db in a, b:

@@ -881,3 +881,26 @@ SELECT * FROM main.c;
 --= c|p|one
 SELECT * FROM main.p;
 --= p|P
+
+-- # a-row-that-is-taken-out-of-a-list-whose-links-are-unique-is-gone-in-other-files-too
+PRAGMA foreign_keys = ON;
+ATTACH 'office.db' AS office;
+CREATE TABLE main.item(id TEXT PRIMARY KEY NOT NULL, next TEXT UNIQUE REFERENCES item(id));
+CREATE TABLE office.item(id TEXT PRIMARY KEY NOT NULL, next TEXT UNIQUE REFERENCES item(id));
+SELECT counter_replicate('main.item');
+--= 0
+SELECT counter_replicate('office.item');
+--= 0
+INSERT INTO main.item VALUES ('c', NULL), ('b', 'c'), ('a', 'b');
+SELECT rows_changed FROM counter_sync('office');
+--= 3
+BEGIN;
+UPDATE main.item SET next = NULL WHERE id = 'b';
+UPDATE main.item SET next = 'c' WHERE id = 'a';
+DELETE FROM main.item WHERE id = 'b';
+COMMIT;
+SELECT note FROM counter_sync('office');
+--= NULL
+SELECT * FROM office.item ORDER BY id;
+--= a|c
+--= c|NULL

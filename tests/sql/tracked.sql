@@ -1887,3 +1887,31 @@ SELECT name FROM pragma_table_info('s_counters') WHERE pk = 0 AND name IN ('m', 
 --= m
 --= n
 --= other
+
+-- # a-counter-that-another-file-has-ended-and-made-again-is-the-same-one-for-a-file-that-renamed-its-column-and-makes-it-later
+ATTACH 'office.db' AS office;
+CREATE TABLE main.s(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0, m INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE office.s(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0, m INTEGER NOT NULL DEFAULT 0);
+SELECT counter_track('main.s', 'n', 'm');
+--= 0
+SELECT counter_track('office.s', 'n', 'm');
+--= 0
+INSERT INTO main.s VALUES ('x', 3, 0);
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+ALTER TABLE main.s RENAME COLUMN n TO n2;
+SELECT counter_untrack('office.s', 'n');
+--= 1
+SELECT counter_track('office.s', 'n', 'opening=same');
+--= 1
+UPDATE office.s SET n = n + 4;
+SELECT count(*) FROM counter_sync('office');
+--= 1
+SELECT counter_track('main.s', 'n2', 'opening=same');
+--= 1
+SELECT count(*) FROM counter_sync('office');
+--= 1
+SELECT * FROM main.s;
+--= x|7|0
+SELECT * FROM office.s;
+--= x|7|0
