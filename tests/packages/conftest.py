@@ -132,6 +132,13 @@ def shared(path):
     return path
 
 
+def batches_in(of):
+    """The files of batches in the directory of one device, from 0 on. It has nothing else but the empty file of its place."""
+    others = [path for path in of.iterdir() if path.suffix != ".gz"]
+    assert [re.fullmatch(r"\.place-[-0-9a-f]{36}", path.name) and path.stat().st_size for path in others] == [0], others
+    return sorted(of.glob("*.gz"))
+
+
 @pytest.fixture
 def chance(request):
     """Random numbers of the test."""

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 import pytest
 
-from conftest import CLEAN, EXAMPLES, ROOT, SEED, run, shared
+from conftest import CLEAN, EXAMPLES, ROOT, SEED, batches_in, run, shared
 from authority import Authority
 from servers import Cutter, gunicorn, request, serving
 from shops import Model, Shop
@@ -269,7 +269,7 @@ def test_a_file_writes_nothing_where_its_folder_is_ahead(shop, ask, folder, name
     one = shop("one")
     one.count("tea")
     ask(name)("folder", one.path, folder=str(folder))
-    path, = (folder / one.id()).glob("*.gz")
+    path, = batches_in(folder / one.id())
     path.rename(path.with_name(f"{0:020}-{2**62:020}.gz"))
     one.count("tea")
     before = contents_of(folder)
@@ -293,7 +293,7 @@ def test_one_of_each_kind_takes_in_the_files_of_another(shop, ask, all_names, fo
     for i in range(12):
         one.hit("x", f"page {i}")
         ask(all_names[i % len(all_names)])("folder", one.path, folder=str(folder))
-    files = sorted(path.name for path in (folder / one.id()).glob("*.gz"))
+    files = [path.name for path in batches_in(folder / one.id())]
     assert len(files) <= 5 and files[0].startswith("0" * 20)
     assert all(a[21:41] == b[:20] for a, b in zip(files, files[1:]))
     ask(name)("folder", two.path, folder=str(folder))
@@ -732,7 +732,7 @@ def test_the_files_of_one_are_read_by_the_others(ask, all_names, tmp_path, chanc
     for writer, reader in pairs(all_names, chance):
         folder = shared(tmp_path / f"{writer} {reader}")
         ask(writer)("folder", one.path, folder=str(folder))
-        path, = (folder / one.id()).glob("*.gz")
+        path, = batches_in(folder / one.id())
         lines = gzip.decompress(path.read_bytes()).decode().split("\n")[:-1]
         changes = changes_of(lines[:-1])
         assert changes == changes_of(ask(writer)("lines", one.path, own=True))

@@ -331,7 +331,7 @@ await claims({
     const once = `${JSON.stringify(process.execPath)} --no-warnings folder.mjs ${driver} once full`;
     const said = execFileSync("sh", ["-c", `trap '' XFSZ; ulimit -f 512; exec ${once}`]).toString();
     assert.match(said, /cannot be written: File too large/);
-    assert.deepStrictEqual(fs.readdirSync(of).filter((name) => !name.startsWith(".place-")), []);
+    assert.deepStrictEqual(fs.readdirSync(of).map((name) => name.slice(0, 7)), [".place-"]);
     const again = await open("full/a.db");
     await syncFolder(again, folder);
     await syncFolder(b, folder);
