@@ -242,7 +242,8 @@ static bool is_to_be_repeated(const server *s, int status)
     }
 }
 
-/* Runs curl, again if there was no answer. Returns the status; 0: there is no whole answer. */
+/* Runs curl, again while the server is busy or gives no answer, a few times. Returns the status; 0:
+ * there is no whole answer. */
 static int run_curl_patiently(server *s, const char *config)
 {
     int status = run_curl(s, config);

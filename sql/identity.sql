@@ -141,12 +141,13 @@ SELECT 1 FROM "{schema}".sqlite_master LIMIT 0;
 -- name: TRANSACTION_KEEP
 SELECT 1 FROM main.counter_statements;
 
--- The instance and the witness of a memory database are in another memory database of the process,
--- which lives as long as a connection that counts in the first. The mark is a setting of the open
--- database that is not in its content and has no effect in memory.
+-- Whether memory databases can share a cache.
 -- name: INSTANCE_OPTIONS
 PRAGMA compile_options;
 
+-- The instance and the witness of a memory database are in another memory database of the process,
+-- which lives as long as a connection that counts in the first. The mark is a setting of the open
+-- database that is not in its content and has no effect in memory.
 -- name: INSTANCE_MARK
 PRAGMA "{schema}".journal_size_limit;
 

@@ -1,5 +1,5 @@
 -- Marks: the number up to which a source was read. id: the replica id of the source; theirs: the
--- token of its table, or for its feed its twist, a number, or what follows the id in its name; mine: the token of our table.
+-- token of its table, or for its feed its twist, a number, or what follows the id in its name, or " own" and a place; mine: the token of our table.
 -- A table that is read in parts: merge/marks.c.
 
 -- name: MARKS_CREATE

@@ -506,7 +506,7 @@ static bool identifies(const ctr_ordinary *ordinary, const ctr_term *terms, size
 /* Returns why the columns of a UNIQUE index, which are never NULL, cannot be a PRIMARY KEY, or
  * NULL. They can if they differ wherever the index says so; BINARY tells apart what any collation
  * does. */
-static const char *not_of_key(const adoption *all, const adoptee *table, const ctr_term *terms,
+static const char *why_no_key(const adoption *all, const adoptee *table, const ctr_term *terms,
                               size_t n)
 {
     ctr_conn *conn = all->conn;
@@ -534,7 +534,7 @@ static const char *list_unique(const adoption *all, adoptee *table, adopted_colu
         const ctr_term *terms = &ordinary->terms[i];
         n = index_size(ordinary, i);
         if (!identifies(ordinary, terms, n)) continue;
-        const char *because = not_of_key(all, table, terms, n);
+        const char *because = why_no_key(all, table, terms, n);
         for (size_t k = 0; !because && k < n; k++) add_key_column(table, list, terms[k].name);
         if (!because) return NULL;
         why = because;

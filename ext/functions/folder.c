@@ -71,6 +71,7 @@ typedef struct exchange_folder {
     ctr_conn *conn;
     ctr_folder at;
     device own;
+    bool gives;       /* it is no pull */
     char *unread;     /* owned: what is wrong with own files that main does not know; or NULL */
     bool gap;         /* that one before it is missing: it can be read, and is not to be deleted */
     int64_t outdated; /* from where on own files tell what nobody can read; INT64_MAX: nowhere */
@@ -785,16 +786,19 @@ static void follow_id(exchange_folder *x)
 }
 
 /* Where nothing tells what main has given to its directory, as where somebody has taken the place
- * away, or copied the directory before main gave more to the original, all of it is read. */
+ * away, or copied the directory before main gave more to the original, all of it is read before
+ * main gives there. A pull writes nothing into it. */
 static void settle_place(exchange_folder *x, moved *row)
 {
-    char name[PLACE_NAME_SIZE];
     device *own = &x->own;
-    if (own->n == 0 || ctr_folder_may_write(&own->at)) return;
-    if (*own->place && end_of_files(own) >= row->upto) return;
-    write_place_name(own, name);
-    if (*own->place) ctr_folder_remove(&own->at, name);
-    *own->place = '\0';
+    if (!x->gives || own->n == 0 || ctr_folder_may_write(&own->at)) return;
+    if (*own->place) {
+        char name[PLACE_NAME_SIZE];
+        if (end_of_files(own) >= row->upto) return;
+        write_place_name(own, name);
+        ctr_folder_remove(&own->at, name);
+        *own->place = '\0';
+    }
     make_place(x);
     row->upto = mark_of_device(x, own);
 }
@@ -919,7 +923,8 @@ void ctr_folder_exchange(ctr_answer *answer, const char *directory, bool takes, 
                          sqlite3_value *scope)
 {
     ctr_conn *conn = answer->conn;
-    exchange_folder x = {.answer = answer, .conn = conn, .scope = scope, .outdated = INT64_MAX};
+    exchange_folder x = {
+        .answer = answer, .conn = conn, .scope = scope, .gives = gives, .outdated = INT64_MAX};
     if (gives) ctr_exchange_check_may_write(conn, directory, false);
     open_peer(&x, directory);
     if (ctr_rc(conn) == SQLITE_OK && scope) check_scope(conn, scope);

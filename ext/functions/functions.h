@@ -318,8 +318,8 @@ bool ctr_exchange_check_tables(ctr_conn *conn);
 /* Fails if this connection must not write what is at a path: a file, or a directory. */
 void ctr_exchange_check_may_write(ctr_conn *conn, const char *path, bool is_file);
 
-/* Returns the mark of a source, the checked name of a file, of a scope unless that is NULL. */
 #if defined(COUNTER_HAS_ZLIB)
+/* Returns the mark of a source, the checked name of a file, of a scope unless that is NULL. */
 int64_t ctr_exchange_mark(ctr_conn *conn, const char *name, sqlite3_value *scope);
 #endif
 

@@ -461,7 +461,7 @@ static const char *former_birth(const tracking_call *call, const char *column)
             ctr_tracked_named(&call->tracked, other) < 0)
             ctr_problem_set(call->conn, SQLITE_ERROR,
                             "%s: column %s was the counter %s, as which other files know it, and "
-                            "there is another column %s: rename one of the two",
+                            "there is another column %s: give that one another name",
                             call->table, then, birth, birth);
         else if (is)
             found = ctr_text_print(call->conn, "%s", birth);

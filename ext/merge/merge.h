@@ -602,7 +602,7 @@ bool ctr_marks_source_of(const char *name, size_t size, ctr_marks_source *source
 ctr_fed ctr_marks_fed(const ctr_marks_source *source, int64_t upto);
 
 /* Returns the mark of a feed in main, the least over all tables; 0 if there is none. A mark of
- * everything holds for own changes and for each scope, too. */
+ * everything holds for own changes and for each scope, too, but not for a place. */
 int64_t ctr_marks_of_feed(ctr_conn *conn, const ctr_marks_source *source);
 
 /* Returns the highest mark of a feed in main that any table has or had. */

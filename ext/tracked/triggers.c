@@ -370,7 +370,7 @@ static char *trigger_texts_get(const ctr_tracked *tracked, int nth)
 /* ---- the triggers in the file ---------------------------------------------------------------- */
 
 /* Our triggers insert events into the counter table, and no one else does. */
-static bool says_event(const ctr_named *trigger, ctr_conn *conn, const char *counters)
+static bool is_trigger_ours(const ctr_named *trigger, ctr_conn *conn, const char *counters)
 {
     const char *writes = ctr_text_print(conn, "\"%w\"(_event", counters);
     return trigger->sql && strstr(trigger->sql, writes);
@@ -381,7 +381,7 @@ const char *ctr_triggers_table(const ctr_objects *objects, const char *counters)
     for (int i = 0; i < CTR_N_TRIGGERS && ctr_rc(objects->conn) == SQLITE_OK; i++) {
         const ctr_named *trigger =
             ctr_schema_objects_trigger(objects, counters, TRIGGERS[i].suffix);
-        if (trigger && says_event(trigger, objects->conn, counters)) return trigger->on;
+        if (trigger && is_trigger_ours(trigger, objects->conn, counters)) return trigger->on;
     }
     return NULL;
 }
@@ -508,7 +508,7 @@ const ctr_named *ctr_triggers_taken(const ctr_objects *objects, const char *coun
 {
     for (int i = 0; i < CTR_N_TRIGGERS && ctr_rc(objects->conn) == SQLITE_OK; i++) {
         const ctr_named *stored = ctr_schema_objects_trigger(objects, counters, TRIGGERS[i].suffix);
-        if (stored && !says_event(stored, objects->conn, counters)) return stored;
+        if (stored && !is_trigger_ours(stored, objects->conn, counters)) return stored;
     }
     return NULL;
 }
@@ -519,7 +519,7 @@ void ctr_triggers_drop(ctr_file *file, const char *counters)
     const ctr_objects *objects = ctr_file_objects(file);
     for (int i = 0; i < CTR_N_TRIGGERS && objects; i++) {
         const ctr_named *stored = ctr_schema_objects_trigger(objects, counters, TRIGGERS[i].suffix);
-        ours[i] = stored && says_event(stored, file->conn, counters);
+        ours[i] = stored && is_trigger_ours(stored, file->conn, counters);
     }
     for (int i = 0; i < CTR_N_TRIGGERS; i++) {
         if (!ours[i]) continue;

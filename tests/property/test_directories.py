@@ -411,6 +411,19 @@ def test_a_file_set_back_unnoticed_gets_back_what_one_directory_has_though_it_gi
     assert a.execute("SELECT sum(n) FROM p").fetchone() == (1001,)
 
 
+def test_a_pull_writes_nothing_into_a_directory(place):
+    a = shop("a.db")
+    a.execute("INSERT INTO hits VALUES ('x', 1)")
+    a.execute(CALLS[0]).fetchall()
+    for path in (place / "shared").rglob(".place-*"):
+        path.unlink()
+    before = written(place)
+    a.execute(CALLS[1]).fetchall()
+    assert written(place) == before
+    a.execute(CALLS[0]).fetchall()
+    assert len(list((place / "shared").rglob(".place-*"))) == 1
+
+
 def test_a_file_whose_values_are_the_oldest_yields_though_its_own_directory_has_its_former_ones(place):
     a, b = shop("a.db"), shop("b.db")
     for db, value in (a, "A"), (b, "B"):

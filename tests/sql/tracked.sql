@@ -1868,7 +1868,7 @@ SELECT * FROM main.s;
 SELECT * FROM office.s;
 --= x|1|1105
 
--- # where-another-column-has-the-name-that-an-ended-counter-has-between-files-one-of-the-two-is-to-be-renamed
+-- # another-column-of-the-name-that-an-ended-counter-has-between-files-is-to-get-another-one
 CREATE TABLE s(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0, m INTEGER NOT NULL DEFAULT 0);
 SELECT counter_track('s', 'n', 'm');
 --= 0
@@ -1877,9 +1877,9 @@ SELECT counter_untrack('s', 'mm');
 --= 1
 ALTER TABLE s ADD COLUMN m INTEGER NOT NULL DEFAULT 0;
 SELECT counter_track('s', 'mm');
---! counter_track: s: column mm was the counter m, as which other files know it, and there is another column m: rename one of the two
+--! counter_track: s: column mm was the counter m, as which other files know it, and there is another column m: give that one another name
 SELECT counter_track('s', 'm');
---! counter_track: s: column mm was the counter m, as which other files know it, and there is another column m: rename one of the two
+--! counter_track: s: column mm was the counter m, as which other files know it, and there is another column m: give that one another name
 ALTER TABLE s RENAME COLUMN m TO other;
 SELECT counter_track('s', 'mm', 'other');
 --= 0
