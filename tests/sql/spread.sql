@@ -308,6 +308,8 @@ SELECT counter_replicate('o', 'keys=spread');
 VACUUM INTO 'other.db';
 ATTACH 'other.db' AS other;
 INSERT INTO o VALUES(1 << 40, 'same');
+WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 200000) SELECT max(i) FROM c;
+--= 200000
 INSERT INTO other.o VALUES(1 << 40, 'same');
 SELECT table_name, note FROM counter_push('other');
 --= o|in other: 1 row has a number that another row had first: counter_tracked lists it, and what became of it
@@ -420,6 +422,8 @@ SELECT counter_replicate('l', 'keys=spread');
 VACUUM INTO 'other.db';
 ATTACH 'other.db' AS other;
 INSERT INTO o VALUES(1 << 40, 'carl');
+WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 200000) SELECT max(i) FROM c;
+--= 200000
 INSERT INTO other.o VALUES(1 << 40, 'dora');
 INSERT INTO other.l(o) VALUES(1 << 40);
 INSERT INTO other.closed VALUES(1);
@@ -442,6 +446,8 @@ VACUUM INTO 'other.db';
 ATTACH 'other.db' AS other;
 CREATE TRIGGER other.knows AFTER INSERT ON o BEGIN INSERT OR IGNORE INTO known VALUES(NEW.who); END;
 INSERT INTO o VALUES(1 << 40, 'carl');
+WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 200000) SELECT max(i) FROM c;
+--= 200000
 INSERT INTO other.o VALUES(1 << 40, 'dora');
 SELECT note FROM counter_push('other');
 --= in other: 1 row has a number that another row had first: counter_tracked lists it, and what became of it
@@ -461,6 +467,8 @@ SELECT counter_replicate('l', 'keys=spread');
 VACUUM INTO 'other.db';
 ATTACH 'other.db' AS other;
 INSERT INTO o VALUES(1 << 40, 'carl', 'c', 5);
+WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 200000) SELECT max(i) FROM c;
+--= 200000
 INSERT INTO other.o VALUES(1 << 40, 'dora', 'd', 7);
 INSERT INTO other.l(o) VALUES(1 << 40);
 DELETE FROM o;
@@ -482,6 +490,8 @@ SELECT counter_replicate('l', 'keys=spread');
 VACUUM INTO 'other.db';
 ATTACH 'other.db' AS other;
 INSERT INTO o VALUES(1 << 40, 'carl', 'same');
+WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 200000) SELECT max(i) FROM c;
+--= 200000
 INSERT INTO other.o VALUES(1 << 40, 'dora', 'same');
 SELECT count(*) FROM counter_sync('other');
 --= 2
