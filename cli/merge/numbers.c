@@ -54,17 +54,26 @@ static void refuse_moved(merge *m, const char *lacks)
     const char *others =
         merge_has_table(m, "main", "_merge_numbers") ? CLI_SQL_MERGE_OURS_LACKS : "1";
     const char *moved = merge_text(m, CLI_SQL_MERGE_THEIRS_MOVED, lacks, others);
+    const char *path = m->driven_path ? m->driven_path : m->theirs_path;
+    const char *advice = m->driven_path
+                             ? "merge this branch into the other one first"
+                             : merge_text(m, "merge the other way: sqlite-counter merge BASE %s %s",
+                                          m->theirs_path, m->ours_path);
     for (int i = 0; i < m->n && !m->c->failed; i++) {
+        const char *name = m->table[i].name;
         sqlite3_stmt *row = merge_prepare(m, &m->table[i], -1, moved);
-        if (cli_step(&m->into, row))
-            cli_fail(m->c,
-                     "merge: %s: %s was renumbered since BASE (row %lld is %lld there now): %s",
-                     m->driven_path ? m->driven_path : m->theirs_path, m->table[i].name,
-                     sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1),
-                     m->driven_path
-                         ? "merge this branch into the other one first"
-                         : merge_text(m, "merge the other way: sqlite-counter merge BASE %s %s",
-                                      m->theirs_path, m->ours_path));
+        if (cli_step(&m->into, row)) {
+            int64_t was = sqlite3_column_int64(row, 0), is = sqlite3_column_int64(row, 1);
+            if (was == is)
+                cli_fail(m->c,
+                         "merge: %s: %s has left out row %lld, or given it another parent, since "
+                         "BASE: %s",
+                         path, name, was, advice);
+            else
+                cli_fail(m->c,
+                         "merge: %s: %s was renumbered since BASE (row %lld is %lld there now): %s",
+                         path, name, was, is, advice);
+        }
         sqlite3_finalize(row);
     }
 }
@@ -83,7 +92,7 @@ static void read_known(merge *m)
         merge_run(m, t, -1, merge_text(m, CLI_SQL_MERGE_KNOWN_IN_BASE, lacks));
         merge_run(m, t, -1, merge_text(m, CLI_SQL_MERGE_KNOWN_IN_THEIRS, lacks));
         if (in_theirs) merge_run(m, t, -1, merge_text(m, CLI_SQL_MERGE_KNOWN_IN_BOTH, lacks));
-        run_number(m, t, CLI_SQL_MERGE_KNOWN_LEFT_OUT, greatest_number(m, t));
+        run_number(m, t, CLI_SQL_MERGE_KNOWN_GONE, greatest_number(m, t));
     }
 }
 
@@ -451,6 +460,7 @@ void merge_numbers_remember(merge *m)
         bool gives = t->gives_numbers || t->gives_rowids;
         if (!gives || !merge_integer(m, t, -1, CLI_SQL_MERGE_HAS_NUMBERS)) continue;
         cli_run(&m->into, CLI_SQL_MERGE_NUMBERS_MAKE);
+        if (t->in_base) merge_run(m, t, -1, CLI_SQL_MERGE_NUMBERS_AGAIN);
         merge_run(m, t, -1, CLI_SQL_MERGE_NUMBERS_GONE);
         merge_run(m, t, -1, CLI_SQL_MERGE_NUMBERS_ADD);
         merge_run(m, t, -1, CLI_SQL_MERGE_NUMBERS_ADD_OTHERS);

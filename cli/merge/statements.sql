@@ -184,13 +184,12 @@ INSERT OR IGNORE INTO temp._merge_moves SELECT {n}, x.theirs, x.ours, 'known' FR
 INSERT OR IGNORE INTO temp._merge_moves SELECT {n}, x.ours, x.ours, 'known' FROM main._merge_numbers AS x JOIN theirs._merge_numbers AS y USING (table_name, theirs, row, ours)
  WHERE x.table_name = {name} COLLATE NOCASE AND %s AND NOT x.is_gone AND EXISTS (SELECT 1 FROM {T} AS o WHERE o.{key} = x.ours);
 
--- Rows that were left out have numbers of their own, in case they come back, and so do rows that are gone, if OURS has given
--- their number to another one.
--- name: MERGE_KNOWN_LEFT_OUT
+-- A row that is gone may come back under its number, to which rows may refer still, unless OURS has given it to another one.
+-- name: MERGE_KNOWN_GONE
 UPDATE temp._merge_moves AS m SET ours = ?1 + x.i
   FROM (SELECT theirs, row_number() OVER (ORDER BY theirs) AS i FROM temp._merge_moves AS k
-         WHERE tab = {n} AND (ours IS NULL OR (EXISTS (SELECT 1 FROM {T} AS o WHERE o.{key} = k.ours)
-               AND EXISTS (SELECT 1 FROM main._merge_numbers AS g WHERE g.table_name = {name} COLLATE NOCASE AND g.theirs = k.theirs AND g.ours = k.ours AND g.is_gone)))) AS x
+         WHERE tab = {n} AND EXISTS (SELECT 1 FROM {T} AS o WHERE o.{key} = k.ours)
+               AND EXISTS (SELECT 1 FROM main._merge_numbers AS g WHERE g.table_name = {name} COLLATE NOCASE AND g.theirs = k.theirs AND g.ours = k.ours AND g.is_gone)) AS x
  WHERE m.tab = {n} AND m.theirs = x.theirs;
 
 -- name: MERGE_GREATEST_KNOWN
@@ -510,9 +509,9 @@ SELECT count(*) FROM temp._merge_d{n} WHERE op = 'U' AND was AND refused IS NULL
 -- name: MERGE_ADDED_UP
 SELECT EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE was AND refused IS NULL AND (op = 'I' OR (op = 'U' AND NOT ~t#~b#~ AND NOT ~o#~b#~)) AND @s);
 
--- row: a digest of the row of THEIRS. ours: NULL if it was left out. is_gone: OURS has deleted it.
+-- row: a digest of the row of THEIRS. is_gone: it was left out, or OURS has deleted it.
 -- name: MERGE_NUMBERS_MAKE
-CREATE TABLE IF NOT EXISTS main._merge_numbers(table_name TEXT NOT NULL, theirs INTEGER NOT NULL, row INTEGER NOT NULL, ours INTEGER, is_gone INTEGER NOT NULL, PRIMARY KEY (table_name, theirs, row)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS main._merge_numbers(table_name TEXT NOT NULL, theirs INTEGER NOT NULL, row INTEGER NOT NULL, ours INTEGER NOT NULL, is_gone INTEGER NOT NULL, PRIMARY KEY (table_name, theirs, row)) WITHOUT ROWID;
 
 -- name: MERGE_RAISE_SEQUENCE
 UPDATE main.sqlite_sequence SET seq = max(seq, CAST(?2 AS INTEGER)) WHERE name = ?1 COLLATE NOCASE;
@@ -521,7 +520,7 @@ UPDATE main.sqlite_sequence SET seq = max(seq, CAST(?2 AS INTEGER)) WHERE name =
 INSERT INTO main.sqlite_sequence(name, seq) SELECT ?1, CAST(?2 AS INTEGER) WHERE NOT EXISTS (SELECT 1 FROM main.sqlite_sequence WHERE name = ?1 COLLATE NOCASE);
 
 -- name: MERGE_HAS_NUMBERS
-SELECT EXISTS (SELECT 1 FROM temp._merge_moves WHERE tab = {n} AND theirs <> ours)
+SELECT EXISTS (SELECT 1 FROM temp._merge_moves WHERE tab = {n} AND (theirs <> ours OR why = 'known'))
     OR EXISTS (SELECT 1 FROM temp._merge_d{n} WHERE op = 'I' AND NOT was AND becomes IS NOT NULL AND (refused IS NOT NULL OR followed IS NOT NULL));
 
 -- name: MERGE_NUMBERS_ADD
@@ -529,17 +528,23 @@ INSERT OR REPLACE INTO main._merge_numbers
 SELECT {name}, m.theirs, (SELECT merge_digest({theirs_row}) FROM {H} AS t WHERE {theirs_key} = m.theirs) AS seen, m.ours, NOT EXISTS (SELECT 1 FROM {T} AS o WHERE o.{key} = m.ours)
   FROM temp._merge_moves AS m WHERE m.tab = {n} AND m.theirs <> m.ours AND seen IS NOT NULL;
 
+-- A row that came back under another number, as BASE has it.
+-- name: MERGE_NUMBERS_AGAIN
+UPDATE main._merge_numbers AS x SET ours = m.ours, is_gone = NOT EXISTS (SELECT 1 FROM {T} AS o WHERE o.{key} = m.ours) FROM temp._merge_moves AS m
+ WHERE x.table_name = {name} COLLATE NOCASE AND x.is_gone AND m.tab = {n} AND m.why = 'known' AND m.theirs = x.theirs AND m.ours <> x.ours
+   AND x.row = (SELECT merge_digest({base_row}) FROM {B} AS b WHERE {base_key} = x.theirs);
+
 -- Rows that are not in OURS, or have another parent there.
 -- name: MERGE_NUMBERS_ADD_OTHERS
 INSERT OR REPLACE INTO main._merge_numbers
-SELECT {name}, d.becomes, (SELECT merge_digest({theirs_row}) FROM {H} AS t WHERE {theirs_key} = d.becomes) AS seen, CASE WHEN d.refused IS NULL THEN d.becomes END, 0 FROM temp._merge_d{n} AS d
+SELECT {name}, d.becomes, (SELECT merge_digest({theirs_row}) FROM {H} AS t WHERE {theirs_key} = d.becomes) AS seen, d.becomes, d.refused IS NOT NULL FROM temp._merge_d{n} AS d
  WHERE d.op = 'I' AND NOT d.was AND (d.refused IS NOT NULL OR d.followed IS NOT NULL) AND seen IS NOT NULL AND NOT EXISTS (SELECT 1 FROM temp._merge_moves AS m WHERE m.tab = {n} AND (m.theirs = d.becomes OR m.ours = d.becomes));
 
 -- A row that was gone is there again only if this merge has put it there.
 -- name: MERGE_NUMBERS_GONE
 UPDATE main._merge_numbers AS x SET is_gone = NOT EXISTS (SELECT 1 FROM {T} AS o WHERE o.{key} = x.ours)
     OR (is_gone AND NOT EXISTS (SELECT 1 FROM temp._merge_moves AS m WHERE m.tab = {n} AND m.theirs = x.theirs AND m.ours = x.ours))
- WHERE table_name = {name} COLLATE NOCASE AND ours IS NOT NULL;
+ WHERE table_name = {name} COLLATE NOCASE;
 
 -- name: MERGE_CONFLICTS_MAKE
 CREATE TABLE main._merge_conflicts(id INTEGER PRIMARY KEY, kind TEXT, table_name TEXT, row_key TEXT, column_name TEXT, base, ours, theirs, taken TEXT, note TEXT);

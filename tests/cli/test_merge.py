@@ -522,6 +522,53 @@ def test_a_child_that_follows_another_parent_is_known_in_the_same_merge_again():
     assert rows("SELECT * FROM c") == [(1, 1)]
 
 
+def test_a_row_that_refers_to_one_that_was_left_out_is_known_in_the_same_merge_again():
+    files("CREATE TABLE note(id INTEGER PRIMARY KEY, up INT REFERENCES note); CREATE TABLE mark(id INTEGER PRIMARY KEY, ref INT); INSERT INTO note VALUES (1, NULL), (2, NULL)",
+          "DELETE FROM note WHERE id = 1", "INSERT INTO note VALUES (3, 1); INSERT INTO mark VALUES (1, 3); DELETE FROM note WHERE id = 1")
+    for _ in range(3):
+        left_out, = conflicts(merge("--ref", "mark.ref=note", status=1))
+        assert left_out["key"] == [3]
+        assert rows("SELECT * FROM note, mark") == [(2, None, 1, 3)]
+
+
+def test_a_file_that_has_left_a_row_out_is_not_merged_into_the_one_that_has_it():
+    files("CREATE TABLE note(id INTEGER PRIMARY KEY, up INT REFERENCES note); INSERT INTO note VALUES (1, NULL), (2, NULL)",
+          "DELETE FROM note WHERE id = 1", "INSERT INTO note VALUES (3, 1); DELETE FROM note WHERE id = 1")
+    merge(status=1)
+    status, out, error = run("merge", "base.db", "theirs.db", "ours.db")
+    assert (status, out) == (2, "")
+    assert error == "sqlite-counter: merge: ours.db: note has left out row 3, or given it another parent, since BASE: merge the other way: sqlite-counter merge BASE ours.db theirs.db\n"
+
+
+def test_a_row_that_was_left_out_comes_back_to_those_that_refer_to_it():
+    table = "CREATE TABLE note(id INTEGER PRIMARY KEY, up INT REFERENCES note); CREATE TABLE mark(id INTEGER PRIMARY KEY, ref INT); INSERT INTO note VALUES (1, NULL), (2, NULL);"
+    left_out = "INSERT INTO note VALUES (3, 1); INSERT INTO mark VALUES (1, 3); DELETE FROM note WHERE id = 1"
+    files(table, "DELETE FROM note WHERE id = 1", left_out)
+    merge("--ref", "mark.ref=note", status=1)
+    os.replace("theirs.db", "base.db")
+    make("theirs.db", table, left_out, "UPDATE note SET up = 2 WHERE id = 3")
+    for status in 1, 0:
+        merge("--ref", "mark.ref=note", status=status)
+        assert rows("SELECT * FROM note ORDER BY id") == [(2, None), (3, 2)]
+        assert rows("SELECT * FROM mark") == [(1, 3)]
+
+
+def test_a_row_that_comes_back_under_another_number_is_known_in_the_same_merge_again():
+    table = "CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT, v INT); INSERT INTO t VALUES (1, 'x', 0);"
+    files(table, "INSERT INTO t VALUES (2, 'ours', 0)", "INSERT INTO t VALUES (2, 'a', 0)")
+    merge()
+    make("ours.db", "DELETE FROM t WHERE name = 'a'")
+    os.replace("theirs.db", "base.db")
+    make("theirs.db", table, "INSERT INTO t VALUES (2, 'a', 0), (3, 'b', 0)")
+    merge()
+    make("ours.db", "INSERT INTO t VALUES (3, 'new', 0)")
+    os.replace("theirs.db", "base.db")
+    make("theirs.db", table, "INSERT INTO t VALUES (2, 'a', 7), (3, 'b', 0)")
+    for status in 1, 0:
+        merge(status=status)
+        assert rows("SELECT name, v FROM t ORDER BY name") == [("a", 7), ("b", 0), ("new", 0), ("ours", 0), ("x", 0)]
+
+
 def test_a_parent_that_has_moved_before_comes_back():
     files(THINGS, "INSERT INTO t VALUES (1, 'ours', 0)")
     goes_on("INSERT INTO t VALUES (1, 'theirs', 5), (2, 'other', 6)")
