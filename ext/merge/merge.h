@@ -921,24 +921,28 @@ void ctr_kinds_check_life(ctr_conn *conn, const ctr_shape *shape, const char *bi
 
 /* ==== circles.c =============================================================================== */
 
-/* Rows of replicated tables that refer to each other, or take over what others leave.
+/* Rows of replicated tables that refer to each other, or take over what others have.
  *
  *     team.lead -> person, person.team -> team
+ *     two rows have swapped values of a UNIQUE index
  *
- * One by one, no table would take them: each waits for its parent, or each is kept by its child. So
- * when all else is shown, they are shown together, or deleted together, or not at all:
+ * One by one, no table would take them: each waits for its parent, for the value of another row, or
+ * is kept by its child. So when all else is shown, rows that need each other are shown together, or
+ * deleted together, or not at all, after those that they need besides:
  *
- *     a row that waits      with the rows that wait and that it refers to, and so on
- *     a row that has ended  with the rows that refer to it and have ended, and so on, or are to
- *                           refer to another row, which may wait for its UNIQUE value;
- *                           any other row that refers to one of them keeps them all
+ *     a row that lives      needs the listed rows that it refers to, and those that have what it is
+ *                           to have in a UNIQUE index
+ *     a row that has ended  needs the rows that refer to it, which have ended or are to refer to
+ *                           another one; any other row that refers to it keeps it
+ *     one that gives up what others refer to by a UNIQUE column
+ *                           needs them, or the row that is to have that
  *
- * Foreign keys are deferred meanwhile. One that says RESTRICT permits it only if one of its columns
- * may be NULL: it is cleared first. */
+ * Foreign keys are deferred meanwhile. Where RESTRICT or UNIQUE still demands an order, rows let go
+ * of what others wait for: they have NULL for a while, or a number that no row has. */
 
-/* Tries this with all listed rows that have ended, and with those that wait in tables that refer to
- * themselves, perhaps through others. The caller has shown what can be shown alone. Returns whether
- * any row was shown or deleted. */
+/* Tries this with all listed rows that have ended, that a UNIQUE index refuses or a row that refers
+ * to them, and with those that wait in tables that refer to themselves, perhaps through others. The
+ * caller has shown what can be shown alone. Returns whether any row was shown or deleted. */
 bool ctr_circles_show(ctr_pull *pull);
 
 /* ==== digest.c ================================================================================ */

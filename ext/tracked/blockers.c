@@ -18,14 +18,12 @@
 
 #include <string.h>
 
-static const char NOT_UNIQUE[] = "UNIQUE constraint failed: "; /* as SQLite says it */
-
 /* A row that is apart; all of it is borrowed. */
 typedef struct blocked_row {
     ctr_conn *conn;
     ctr_tracked *tracked;
     ctr_showing *showing;
-    ctr_row *row;
+    ctr_row *row; /* NULL: its counts are not known */
     const ctr_apart_row *apart;
     sqlite3_value **keys;
     bool ended; /* it is to be deleted */
@@ -52,6 +50,7 @@ static bool is_merged(const blocked_row *row, const char *name)
 static bool append_count(const blocked_row *row, sqlite3_str *out, int counter)
 {
     ctr_shown shown;
+    if (!row->row) return false;
     ctr_summary state = ctr_row_state(row->row, counter);
     bool is = ctr_showing_value(row->showing, counter, &state, &shown);
     if (!is || row->apart->withheld) return false;
@@ -162,17 +161,15 @@ static bool is_refused_by(const blocked_row *row, const char *why, const ctr_ter
         sqlite3_str_appendf(columns, "%s%s.%s", i ? ", " : "", row->tracked->table, terms[i].name);
     }
     const char *named = ctr_text_built(row->conn, columns);
-    return *named && sqlite3_stricmp(named, why + sizeof NOT_UNIQUE - 1) == 0;
+    return *named && sqlite3_stricmp(named, why + sizeof CTR_UNIQUE_FAILED - 1) == 0;
 }
 
 /* SELECT o."k", o."code" FROM "main"."p" AS o WHERE NOT (o."k" = ?1) AND o."code" = ?2 COLLATE
  * "BINARY" */
-static bool name_equal_row(const blocked_row *row, const ctr_term *terms, size_t n,
-                           sqlite3_str *out)
+static sqlite3_stmt *find_equal_row(const blocked_row *row, const ctr_term *terms, size_t n)
 {
     bool known = true;
     const ctr_tracked *tracked = row->tracked;
-    int n_keys = tracked->shape->n_keys;
     sqlite3_str *sql = sqlite3_str_new(NULL);
     ctr_list_keys(tracked, sql, "o.");
     for (size_t i = 0; i < n; i++) sqlite3_str_appendf(sql, ", o.\"%w\"", terms[i].name);
@@ -186,7 +183,14 @@ static bool name_equal_row(const blocked_row *row, const ctr_term *terms, size_t
         sqlite3_str_appendf(sql, " COLLATE \"%w\"",
                             terms[i].collation ? terms[i].collation : "BINARY");
     }
-    sqlite3_stmt *found = find_blocker(row, sql, known, n_keys);
+    return find_blocker(row, sql, known, tracked->shape->n_keys);
+}
+
+static bool name_equal_row(const blocked_row *row, const ctr_term *terms, size_t n,
+                           sqlite3_str *out)
+{
+    int n_keys = row->tracked->shape->n_keys;
+    sqlite3_stmt *found = find_equal_row(row, terms, n);
     if (!found) return false;
     sqlite3_str_appendall(out, "the row ");
     append_key(row, out, found, n_keys);
@@ -378,7 +382,7 @@ static const char *name_blocker(const blocked_row *row)
 {
     const char *why = row->apart->why;
     sqlite3_str *out = sqlite3_str_new(NULL);
-    if (!row->ended && strncmp(why, NOT_UNIQUE, sizeof NOT_UNIQUE - 1) == 0)
+    if (!row->ended && strncmp(why, CTR_UNIQUE_FAILED, sizeof CTR_UNIQUE_FAILED - 1) == 0)
         name_equal(row, why, out);
     if (strcmp(why, CTR_FOREIGN_KEY_FAILED) == 0) name_relative(row, out);
     return ctr_text_built(row->conn, out);
@@ -409,4 +413,27 @@ const char *ctr_blockers_explain(ctr_showing *showing, ctr_row *row, sqlite3_val
     bool named = failed.rc == SQLITE_OK && *name;
     ctr_problem_raise_if(conn, &failed, is_fatal(failed.rc));
     return named ? ctr_text_print(conn, "%s: %s", apart->why, name) : apart->why;
+}
+
+void ctr_blockers_holders(ctr_showing *showing, sqlite3_value **keys, const ctr_apart_row *apart,
+                          void (*give)(void *to, sqlite3_stmt *key), void *to)
+{
+    ctr_conn *conn = showing->conn;
+    ctr_tracked *tracked = showing->tracked;
+    ctr_ordinary *ordinary = &tracked->ordinary;
+    const blocked_row row = {
+        .conn = conn, .tracked = tracked, .showing = showing, .apart = apart, .keys = keys};
+    ctr_ordinary_read_terms(ordinary, conn, tracked->schema, tracked->table);
+    for (size_t i = 0, n; i < ordinary->n_terms && ctr_rc(conn) == SQLITE_OK; i += n) {
+        bool is_of_columns = !ordinary->terms[i].is_primary;
+        n = count_terms(ordinary, i);
+        for (size_t j = 0; j < n; j++) is_of_columns = is_of_columns && ordinary->terms[i + j].name;
+        ctr_problem failed;
+        ctr_problem_try(conn, &failed);
+        sqlite3_stmt *found = is_of_columns ? find_equal_row(&row, &ordinary->terms[i], n) : NULL;
+        ctr_problem_end(&failed);
+        if (found) give(to, found);
+        sqlite3_finalize(found);
+        ctr_problem_raise_if(conn, &failed, is_fatal(failed.rc));
+    }
 }

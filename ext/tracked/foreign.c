@@ -191,6 +191,15 @@ bool ctr_foreign_is_parent(const ctr_foreign_keys *foreign, const char *table)
     return false;
 }
 
+bool ctr_foreign_is_to_key(const ctr_foreign_key *key, const ctr_tracked *parent)
+{
+    for (int i = 0; i < key->n; i++) {
+        int column = ctr_tracked_named(parent, key->pairs[i].to);
+        if (column < 0 || column >= parent->shape->n_keys) return false;
+    }
+    return key->n == parent->shape->n_keys;
+}
+
 bool ctr_foreign_refers(const ctr_foreign_keys *foreign, const char *child, const char *column,
                         const char *parent)
 {

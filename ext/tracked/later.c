@@ -654,28 +654,31 @@ void ctr_later_show_listed(ctr_showing *showing, ctr_row *row, int64_t rowid)
     close_cells(&cells);
 }
 
-/* Writes NULL into regular columns of a row that has ended, `columns` in their
- * order, so that it no longer refers to others. The table may refuse. */
+/* The table may refuse. */
 static void showing_clear(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
-                          const bool *columns)
+                          const ctr_lets_go *columns, int64_t number)
 {
     ctr_writing *writing = &showing->writing;
     const int n = showing->tracked->shape->n_counters;
     bool there = ctr_writing_look(writing, keys, showing->found, NULL);
     memcpy(showing->alone, showing->found, (size_t)n * sizeof *showing->found);
-    for (int i = 0; i < showing->tracked->n_regular; i++)
-        showing->alone[n + i] =
-            (ctr_shown){.null = columns[i] && !ctr_tracked_regular(showing->tracked, i)->not_null};
+    for (int i = 0; i < showing->tracked->n_regular; i++) {
+        bool may_be_null = !ctr_tracked_regular(showing->tracked, i)->not_null;
+        showing->alone[n + i] = (ctr_shown){.null = columns[i] != CTR_KEEPS && may_be_null,
+                                            .number = columns[i] == CTR_HAS_NUMBER && !may_be_null,
+                                            .n = number};
+    }
     writing->rowid = rowid;
     writing->keys = keys;
     if (there) ctr_writing_update(writing, showing->found, showing->alone);
 }
 
-void ctr_later_clear(ctr_showing *showing, ctr_row *row, int64_t rowid, const bool *columns)
+void ctr_later_clear(ctr_showing *showing, ctr_row *row, int64_t rowid, const ctr_lets_go *columns,
+                     int64_t number)
 {
     cells_reader cells = open_cells(showing, row);
     if (ctr_rc(row->conn) == SQLITE_OK && read_cells(&cells, rowid))
-        showing_clear(showing, rowid, cells.keys, columns);
+        showing_clear(showing, rowid, cells.keys, columns, number);
     close_cells(&cells);
 }
 

@@ -61,6 +61,7 @@ typedef struct ctr_shown {
     bool odd;     /* it is no integer: written while the triggers did not run */
     bool adopted; /* see ctr_tracked_column */
     bool null;
+    bool number; /* a regular column has n for a while: ctr_later_clear */
     int64_t n;
     sqlite3_value *value; /* of a regular column, which has nothing else; NULL: none is known, or
                              the column is left alone, unless it is to be `null` */
@@ -69,7 +70,7 @@ typedef struct ctr_shown {
 /* Returns whether a regular column is to be written. */
 static inline bool ctr_tracked_is_given(const ctr_shown *regular)
 {
-    return regular->value || regular->null;
+    return regular->value || regular->null || regular->number;
 }
 
 /* A column of the key, a counter or, of a replicated table, a regular column (table/table.h). */
@@ -609,6 +610,9 @@ bool ctr_foreign_keeps(const ctr_foreign_key *key, const ctr_tracked *parent);
 void ctr_foreign_list_children(const ctr_foreign_key *key, const ctr_tracked *parent,
                                sqlite3_str *out);
 
+/* Returns whether the key refers to the PRIMARY KEY of the parent. */
+bool ctr_foreign_is_to_key(const ctr_foreign_key *key, const ctr_tracked *parent);
+
 /* Returns whether a column of `child` belongs to a foreign key with that parent. */
 bool ctr_foreign_refers(const ctr_foreign_keys *foreign, const char *child, const char *column,
                         const char *parent);
@@ -756,7 +760,16 @@ void ctr_writing_tell_rollback(const ctr_tracked *tracked);
 const char *ctr_blockers_explain(ctr_showing *showing, ctr_row *row, sqlite3_value **keys,
                                  const ctr_apart_row *apart);
 
+/* Gives the key of each row that has what the row with this key is to have in a UNIQUE
+ * index; it is lent until `give` returns. */
+void ctr_blockers_holders(ctr_showing *showing, sqlite3_value **keys, const ctr_apart_row *apart,
+                          void (*give)(void *to, sqlite3_stmt *key), void *to);
+
 /* ==== later.c ================================================================================= */
+
+/* What a row does with a regular column for a while: it keeps the value, has NULL if it may, or
+ * else a number that no other row has. */
+typedef enum ctr_lets_go { CTR_KEEPS, CTR_HAS_NULL, CTR_HAS_NUMBER } ctr_lets_go;
 
 typedef enum ctr_later_what {
     CTR_LATER_ROWS,
@@ -778,10 +791,11 @@ void ctr_later_close(ctr_later *later);
  * how many values are listed now. */
 int64_t ctr_later_show_apart(ctr_showing *showing, ctr_row *row, bool backwards, bool deletions);
 
-/* Try to show one row that is listed; to let one that has ended refer to no other
- * (showing_clear); to take one off the table that stands under its key (ctr_showing_take_off). */
+/* Try to show one row that is listed; to let one let go of values, by regular column, that others
+ * wait for; to take one off the table that stands under its key (ctr_showing_take_off). */
 void ctr_later_show_listed(ctr_showing *showing, ctr_row *row, int64_t rowid);
-void ctr_later_clear(ctr_showing *showing, ctr_row *row, int64_t rowid, const bool *columns);
+void ctr_later_clear(ctr_showing *showing, ctr_row *row, int64_t rowid, const ctr_lets_go *columns,
+                     int64_t number);
 bool ctr_later_take_off(ctr_showing *showing, ctr_row *row, int64_t rowid);
 
 /* Call it after floors have risen: rows below them no longer show a value; in a replicated table
@@ -876,6 +890,7 @@ void ctr_constraints_append_new(sqlite3_str *out, const ctr_tracked *tracked, co
 
 /* The error of a broken foreign key, as SQLite says it. */
 #define CTR_FOREIGN_KEY_FAILED "FOREIGN KEY constraint failed"
+#define CTR_UNIQUE_FAILED "UNIQUE constraint failed: " /* followed by the columns */
 
 void ctr_foreign_close(ctr_foreign *foreign);
 
