@@ -309,7 +309,7 @@ static void bind_shown(ctr_conn *conn, sqlite3_stmt *statement, int parameter,
                        const ctr_shown *shown)
 {
     if (shown->value)
-        ctr_problem_sqlite(conn, sqlite3_bind_value(statement, parameter, shown->value));
+        ctr_problem_sqlite(conn, ctr_text_bind_value(statement, parameter, shown->value));
     else if (shown->null)
         sqlite3_bind_null(statement, parameter);
     else

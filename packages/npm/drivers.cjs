@@ -181,11 +181,14 @@ async function isInTransaction(db) {
   }
 }
 
+// A merge lets a row without its parent wait, or not, as the program has it.
 async function openBeside(db, file) {
   let beside;
+  const { foreign_keys } = await later((done) => db.get("PRAGMA foreign_keys", done));
   await later((done) => (beside = new db.constructor(file, done)));
   await load(beside);
   beside.configure("busyTimeout", BUSY);
+  await later((done) => beside.exec(`PRAGMA foreign_keys = ${foreign_keys}`, done));
   return beside;
 }
 
@@ -218,7 +221,7 @@ function open(path) {
       throw error;
     }
     load(db);
-    db.exec(`PRAGMA busy_timeout = ${BUSY}`);
+    db.exec(`PRAGMA busy_timeout = ${BUSY}; PRAGMA foreign_keys = ON`);
     return new SynchronousConnection(db, true);
   }
   throw new TypeError(

@@ -1,7 +1,6 @@
 """test_npm_batches.py - what the npm package does between files: batches, a folder, HTTP and its server. The claims stand
 in npm/*.mjs, and each driver that is there plays them."""
 import os
-import os
 import shutil
 import tarfile
 

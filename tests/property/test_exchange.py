@@ -555,6 +555,31 @@ def test_a_key_that_begins_with_a_byte_order_mark_keeps_it_on_all_ways_into_a_ut
         db.close()
 
 
+@pytest.mark.parametrize("way", ["pull", "feed", "lines"])
+@pytest.mark.parametrize("encodings", [("UTF-16le", "UTF-8"), ("UTF-8", "UTF-16be"), ("UTF-16le", "UTF-16be")])
+def test_a_regular_value_that_begins_with_a_byte_order_mark_keeps_it(tmp_path, encodings, way):
+    giver, taker = connect(tmp_path / "giver.db"), connect(tmp_path / "taker.db")
+    for db, encoding in zip((giver, taker), encodings):
+        db.execute(f"PRAGMA encoding = '{encoding}'")
+        db.execute("CREATE TABLE p(k TEXT PRIMARY KEY, v TEXT, n INT NOT NULL DEFAULT 0)")
+        db.execute("SELECT counter_replicate('p', 'n')").fetchall()
+    giver.execute("INSERT INTO p VALUES ('a', 'old', 1), ('b', ?, 2)", ("\ufeffinserted",))
+    for new in "changed", "changed again":
+        giver.execute("UPDATE p SET v = ? WHERE k = 'a'", ("\ufeff" + new,))
+        if way == "pull":
+            taker.execute("SELECT * FROM counter_pull(?)", (str(tmp_path / "giver.db"),)).fetchall()
+        elif way == "lines":
+            for line, in giver.execute("SELECT line FROM counter_lines(0)").fetchall():
+                taker.execute("SELECT counter_take(?)", (line,)).fetchall()
+        else:
+            columns = "table_name, key, change, seq, source"
+            for row in giver.execute(f"SELECT {columns} FROM counter_changes(0)").fetchall():
+                taker.execute(f"INSERT INTO counter_changes({columns}) VALUES (?, ?, ?, ?, ?)", row)
+        assert taker.execute("SELECT * FROM p ORDER BY k").fetchall() == [("a", "\ufeff" + new, 1), ("b", "\ufeffinserted", 2)]
+    for db in giver, taker:
+        db.close()
+
+
 @pytest.mark.parametrize("others", [0, 7, 8, 20])
 def test_a_pull_tells_its_keys_apart_however_they_were_looked_for(tmp_path, others):
     """A pull follows the rows of the taker, and looks up keys that are not there; after some it looks up all."""

@@ -49,6 +49,7 @@ class Pool:
         connection = sqlite3.connect(self.path, timeout=SECONDS, isolation_level=None, check_same_thread=False)
         try:
             load(connection)
+            ask(connection, "PRAGMA foreign_keys = ON")  # as the program sqlite-counter and most drivers have it
             self.use_wal(connection)
         except BaseException:
             connection.close()

@@ -76,6 +76,27 @@ await claims({
     await close(b);
   },
 
+  async "a merged row without its parent waits, or not, as the program has its foreign keys"() {
+    for (const enforced of [1, 0]) {
+      const folder = `${place(`keys${enforced}`)}/folder`;
+      await makeFolder(folder);
+      const [a, b] = [await open(`keys${enforced}/a.db`, ""), await open(`keys${enforced}/b.db`, "")];
+      for (const db of [a, b]) {
+        await run(db, `PRAGMA foreign_keys = ${enforced}`);
+        await run(db, "CREATE TABLE p(k TEXT PRIMARY KEY); CREATE TABLE c(k TEXT PRIMARY KEY, p TEXT REFERENCES p)");
+        for (const table of ["p", "c"]) await all(db, `SELECT counter_replicate('${table}')`);
+      }
+      await run(a, "INSERT INTO p VALUES ('p')");
+      for (const db of [a, b]) await syncFolder(db, folder);
+      await run(a, "DELETE FROM p");
+      await run(b, "INSERT INTO c VALUES ('c', 'p')");
+      for (const db of [b, a]) await syncFolder(db, folder);
+      assert.strictEqual((await all(a, "SELECT count(*) AS n FROM c"))[0].n, 1 - enforced);
+      await close(a);
+      await close(b);
+    }
+  },
+
   async "a connection without load() is told so"() {
     const { folder, a } = await two("unloaded");
     const b = await connect(driver === "sqlite3" ? ":memory:" : `${folder}/../a.db`);
