@@ -1068,11 +1068,14 @@ static void reconcile_found(ctr_tracked_row *row)
 
 /* ---- a row that is gone ---------------------------------------------------------------------- */
 
+/* All of them, for others may have counted in those in which this file has not. */
 static void end_counters(ctr_table *table)
 {
-    bool replicated = table->shape.replicated;
-    for (int i = 0; i < table->shape.n_counters && !replicated; i++)
-        if (ctr_row_state(table->row, i).touched) ctr_write_tombstone(table, i);
+    bool replicated = table->shape.replicated, touched = false;
+    for (int i = 0; i < table->shape.n_counters; i++)
+        touched = touched || ctr_row_state(table->row, i).touched;
+    for (int i = 0; i < table->shape.n_counters && touched && !replicated; i++)
+        ctr_write_tombstone(table, i);
     if (replicated) stamping_delete(table);
     write_staged(table);
     /* Where places are not known, no trigger has said that it leaves. */

@@ -233,7 +233,7 @@ class Counter:
             self.add(n - (self.value() or 0))
 
     def delete(self):
-        if self.is_touched() and self.life % 2:
+        if self.life % 2:
             self.begin(self.life + 1)
 
     def reset(self, n):
@@ -272,7 +272,8 @@ class Shop:
             counter.set(n)
 
     def delete(self, sku):
-        for counter in self.row(sku):
+        """All of its counters end, also those in which nobody has counted here; a row that nobody has counted in does not travel."""
+        for counter in self.row(sku) if any(counter.is_touched() for counter in self.row(sku)) else ():
             counter.delete()
 
     def merge(self, model):
@@ -425,7 +426,8 @@ class Shelf:
             elif n is not None and n != before.get(k):
                 counter.add(n - (before.get(k) or 0))
         for k in before.keys() - after.keys():
-            self.counters[k].delete()
+            if self.counters[k].is_touched():
+                self.counters[k].delete()
 
     def merge(self, other):
         for k, counter in other.counters.items():

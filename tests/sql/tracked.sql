@@ -1915,3 +1915,27 @@ SELECT * FROM main.s;
 --= x|7|0
 SELECT * FROM office.s;
 --= x|7|0
+
+-- # a-deletion-takes-along-what-another-file-counts-in-a-column-that-is-null-here
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY NOT NULL, name TEXT, n INTEGER NOT NULL DEFAULT 0, sold INTEGER);
+CREATE TABLE office.p(k TEXT PRIMARY KEY NOT NULL, name TEXT, n INTEGER NOT NULL DEFAULT 0, sold INTEGER);
+SELECT counter_track('main.p', 'n', 'sold');
+--= 0
+INSERT INTO main.p VALUES ('tea', 'Tea', 5, NULL), ('jam', 'Jam', 2, NULL);
+SELECT counter_track('office.p', 'n', 'sold');
+--= 0
+INSERT INTO office.p VALUES ('tea', 'Tea', 0, NULL), ('jam', 'Jam', 0, NULL);
+SELECT rows_changed FROM counter_sync('office');
+--= 4
+UPDATE office.p SET sold = 3;
+DELETE FROM main.p WHERE k = 'tea';
+UPDATE main.p SET k = 'plum' WHERE k = 'jam';
+SELECT sum(note IS NOT NULL) FROM counter_sync('office');
+--= 0
+SELECT * FROM main.p ORDER BY k;
+--= plum|Jam|2|NULL
+SELECT k, n, sold FROM office.p ORDER BY k;
+--= plum|2|NULL
+SELECT counter_table_digest('p_counters') = counter_table_digest('p_counters', 'office');
+--= 1
