@@ -104,6 +104,7 @@ typedef struct merge_job {
     /* How the rows of `to` are found. */
     bool empty;   /* `to` had no rows before: the second of two rows with one key is refused */
     bool updates; /* the UPDATE that writes a row also finds it */
+    bool finds;   /* any row: those of a tracked table are where they should be */
     bool matched; /* the UPDATE has merged a row */
     int64_t last; /* the id of the row that was merged last */
     int strays;   /* consecutive keys that were not behind the row merged last */
@@ -250,7 +251,7 @@ static void merge_row(merge_job *job)
     job->matched = false;
     if (job->updates && ctr_update_key(&job->update, job->keys)) job->done->changed++;
     if (ctr_rc(job->pull->file->conn) != SQLITE_OK || job->matched) return;
-    bool is_new = job->updates && !row->found && job->update.called;
+    bool is_new = job->finds && !row->found && job->update.called;
     if (is_new ? ctr_merge_is_wanted(job->to, job->keys) : ctr_merge_find(job->to, job->keys))
         write_merged(job);
 }
@@ -321,6 +322,7 @@ static void pull_rows_merge(merge_job *job)
     open_walk(job);
     job->updates = !job->empty && !job->to->shape.replicated &&
                    ctr_update_open(&job->update, &job->to->row, merge_found, job);
+    job->finds = job->updates && ctr_home_holds(job->to->row.tab, true);
     job->last = INT64_MIN;
     next_row(job);
     while (job->more && ctr_rc(conn) == SQLITE_OK) {

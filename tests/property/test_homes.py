@@ -251,6 +251,30 @@ def test_a_table_whose_rows_get_other_row_ids_unseen_keeps_its_counts(tmp_path):
     play_worlds(tmp_path, OTHERS, 50)
 
 
+def test_a_pull_into_a_file_whose_rows_a_dump_has_numbered_anew_finds_each_of_them(tmp_path):
+    """The first row that changes is where it was, the next one is not."""
+    db, other = connect(tmp_path / "a.db"), connect(tmp_path / "b.db")
+    for each in db, other:
+        each.execute("CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, n INTEGER)")
+        each.execute("SELECT counter_track('t', 'n')").fetchall()
+    db.execute("INSERT INTO t VALUES ('a', 1), ('gone', 2), ('b', 30), ('c', NULL)")
+    other.execute("INSERT INTO t VALUES ('a', 0), ('b', 0), ('c', 5)")
+    db.execute("SELECT * FROM counter_sync(?)", [str(tmp_path / "b.db")]).fetchall()
+    db.execute("DELETE FROM t WHERE k = 'gone'")
+    db.close()
+    shell = ["sqlite3", "-batch", "-init", "/dev/null", "-cmd", f".load {EXTENSION}"]
+    dump = subprocess.run([*shell, tmp_path / "a.db", ".dump"], capture_output=True, text=True, check=True).stdout
+    subprocess.run([*shell, tmp_path / "dumped.db"], input=dump, capture_output=True, text=True, check=True)
+    dumped = connect(tmp_path / "dumped.db")
+    other.execute("UPDATE t SET n = n + 100")
+    dumped.execute("SELECT * FROM counter_pull(?)", [str(tmp_path / "b.db")]).fetchall()
+    assert rows(dumped, "SELECT * FROM t ORDER BY k") == [("a", 101), ("b", 130), ("c", 105)]
+    assert sorted(rows(dumped, "SELECT k FROM t_counters_cells")) == [("a",), ("b",), ("c",), ("gone",)]
+    dumped.execute("INSERT INTO t_counters(t_counters) VALUES ('integrity-check')")
+    for each in dumped, other:
+        each.close()
+
+
 def test_a_rollback_takes_back_that_the_places_hold(tmp_path):
     db, other = connect(tmp_path / "a.db"), connect(tmp_path / "a.db")
     db.execute("CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER)")
