@@ -28,7 +28,7 @@ typedef struct circle_row {
     size_t nth;   /* visited as the nth row, from 1; 0: not yet */
     size_t least; /* the least of these that the row is known to need, and that needs it */
     bool is_open; /* its group is not known yet */
-    bool needs;   /* some row */
+    bool needs;   /* it needs others, without which it was tried in vain */
     bool lacks;   /* it needs what is not to be had */
     bool is_left; /* others are to leave it, or to refer to another row */
 } circle_row;
@@ -254,7 +254,7 @@ static int64_t listed_row_with(circles *all, int table)
     return listed_row_of(all, table, of->merge.row.rowid);
 }
 
-/* ---- the values of rows ----------------------------------------------------------------------- */
+/* ---- the values of rows ---------------------------------------------------------------------- */
 
 static void free_keys_of(circle_table *table)
 {
@@ -441,7 +441,7 @@ static bool need_referrers(circles *all, circle_row *row, const ctr_apart_row *i
     return goes && ctr_rc(all->pull->file->conn) == SQLITE_OK;
 }
 
-/* ---- rows that wait, or are refused ------------------------------------------------------------ */
+/* ---- rows that wait, or are refused ---------------------------------------------------------- */
 
 /* Notes the parent of a row, if it is listed. Returns false if there is no such row. */
 static bool need_parent(circles *all, const circle_row *row, int key)
@@ -672,8 +672,8 @@ static void note_need(circle_row *row, const circle_row *other)
     if (!other->is_open && !other->done) row->lacks = true;
 }
 
-/* The row and those that are open since need each other; what else they need has been tried. Returns
- * whether they were shown. */
+/* The row and those that are open since need each other; what else they need has been tried.
+ * Returns whether they were shown. */
 static bool close_group(circles *all, size_t number)
 {
     size_t from = all->n_open;
@@ -693,8 +693,8 @@ static bool close_group(circles *all, size_t number)
 }
 
 /* Finds the rows that a row needs, and those that they need, and shows them in groups: a row comes
- * with those that need it, or else after those that it needs (Tarjan, "Depth-First Search and Linear
- * Graph Algorithms", 1972). Returns whether any was shown. */
+ * with those that need it, or else after those that it needs (Tarjan, "Depth-First Search and
+ * Linear Graph Algorithms", 1972). Returns whether any was shown. */
 static bool search_from(circles *all, size_t number)
 {
     bool any = false;
